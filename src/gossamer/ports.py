@@ -1,0 +1,144 @@
+"""What the core needs from outside. Each port has a contract suite in `gossamer.testing` that every adapter passes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Protocol
+
+from gossamer.model import (
+    Batch,
+    Counts,
+    Cursor,
+    Delivery,
+    HostRecord,
+    Lease,
+    Outcome,
+    PageInfo,
+    PendingPage,
+    RequestOptions,
+    Response,
+    RobotsRecord,
+    Source,
+    SourceSpec,
+)
+
+
+class StorageError(Exception):
+    """The store could not do what it was asked; its text says what to do about it."""
+
+
+class Clock(Protocol):
+    def now(self) -> float:
+        """Seconds that only go forward. Decisions use this."""
+
+    def wall(self) -> float:
+        """Seconds since 1970. Only what is written down uses this."""
+
+    async def sleep(self, seconds: float) -> None: ...
+
+
+class Store(Protocol):
+    """The truth. One writer; every method is atomic; what `commit` returned from is durable."""
+
+    async def claim(self) -> int:
+        """Become the owner: a new epoch, and every page that a former owner left `processing` is `pending` again
+        (with its attempts as they were). Hosts with `leased > 0` keep that count, so that the new owner waits."""
+
+    async def add_source(self, spec: SourceSpec, created_at: float) -> Source: ...
+
+    async def sources(self) -> list[Source]: ...
+
+    async def reserve(self, pages: int) -> int:
+        """The first of `pages` consecutive page ids that nobody else will use."""
+
+    async def unseen(self, source: int, urls: Sequence[str]) -> list[str]:
+        """Those of `urls` that the source has no page for, in order. Exact."""
+
+    async def deferred(self, source: int, urls: Sequence[str]) -> list[PendingPage]:
+        """Those pages among `urls` that are pending and deferred (rank >= MAX_RANK)."""
+
+    async def some_deferred(self, source: int, limit: int) -> list[PendingPage]:
+        """Up to `limit` deferred pages of a source, by id."""
+
+    async def hosts(self, keys: Sequence[str]) -> list[tuple[HostRecord, RobotsRecord | None]]:
+        """What is remembered of these hosts; unknown ones are left out."""
+
+    async def pending_hosts(self, sources: Sequence[int], after: str, limit: int) -> list[str]:
+        """Hosts with pending, not deferred pages of these sources, in order of key, from beyond `after`."""
+
+    async def pending(self, source: int, host: str, after: tuple[int, int], limit: int) -> list[PendingPage]:
+        """The next pending pages of one source on one host with (rank, id) beyond `after`, in that order, rank < MAX_RANK."""
+
+    async def commit(self, batch: Batch) -> None:
+        """Make all of it true at once. Every page that becomes final gets an outbox row, in the order given."""
+
+    async def counts(self, source: int) -> Counts: ...
+
+    async def deferred_count(self, source: int) -> int: ...
+
+    async def deliveries(self, sources: Sequence[int], after: int, limit: int) -> list[Delivery]:
+        """Outbox rows of these sources with sequence beyond `after`, in order, with the page as it is now."""
+
+    async def cursor(self, consumer: str) -> Cursor | None: ...
+
+    async def find(self, url: str, source: int | None = None) -> list[PageInfo]:
+        """Every source's page with this URL (or only that source's)."""
+
+    async def ancestors(self, page: int) -> list[PageInfo]:
+        """The parents of a page, nearest first, up to a seed."""
+
+    async def verify(self) -> list[str]:
+        """One sentence for every invariant of the store that does not hold."""
+
+    async def close(self) -> None: ...
+
+
+class Fetcher(Protocol):
+    """Asks one URL once. Never follows a redirect and never raises for what the network does."""
+
+    async def fetch(self, url: str, options: RequestOptions, *, max_body: int | None = None) -> Response: ...
+
+    async def close(self) -> None: ...
+
+
+class Bus(Protocol):
+    """The dispatcher's end. A hint: what it loses, the sweeper returns."""
+
+    async def start(self) -> None: ...
+
+    async def send(self, leases: Sequence[Lease]) -> None: ...
+
+    async def receive(self, timeout: float) -> list[Outcome]:
+        """All outcomes that are there, or after at most `timeout` seconds none."""
+
+    def workers(self) -> list[WorkerStatus]: ...
+
+    async def close(self) -> None: ...
+
+
+class WorkerStatus(Protocol):
+    name: str
+    in_flight: int
+    restarts: int
+
+
+class WorkerBus(Protocol):
+    """A worker's end of the bus."""
+
+    def leases(self) -> AsyncIterator[list[Lease]]: ...
+
+    async def send(self, outcome: Outcome) -> None: ...
+
+    def parsing(self, token: int) -> None:
+        """The page of this lease is about to be parsed (0: parsing is over). If the worker dies or hangs meanwhile,
+        that page is to blame and no other."""
+
+
+class Sink(Protocol):
+    """Where committed pages go. Writes, then says how far it came; told on opening how far it had come."""
+
+    async def open(self, cursor: Cursor | None) -> Cursor: ...
+
+    async def write(self, deliveries: Sequence[Delivery]) -> Cursor: ...
+
+    async def close(self) -> None: ...

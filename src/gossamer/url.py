@@ -1,0 +1,121 @@
+"""One spelling per URL.
+
+Everything that gossamer stores, compares or fetches has gone through `normalise` or `resolve`. A normalised URL
+is http or https, has no fragment and no credentials, always has a path, and spells host, port, dot segments and
+percent-encoding one way. The case of path and query is kept: servers may care.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+import ada_url
+import tldextract
+
+TRACKING = frozenset(
+    "utm_source utm_medium utm_campaign utm_term utm_content utm_id utm_name utm_reader utm_brand utm_social "
+    "gclid gclsrc dclid gbraid wbraid fbclid msclkid yclid twclid ttclid igshid li_fat_id mc_cid mc_eid "
+    "_ga _gl _hsenc _hsmi mkt_tok oly_anon_id oly_enc_id vero_id wickedid s_cid".split()
+)
+
+_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_ESCAPE = re.compile(r"%([0-9a-fA-F]{2})")
+_OTHER_SCHEME = re.compile(r"\s*(?!https?:)[a-zA-Z][a-zA-Z0-9+.\-]*:")
+_MAX_HREF = 32_768
+
+_suffixes = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
+
+
+def normalise(url: str, *, drop: frozenset[str] = TRACKING) -> str | None:
+    """The one spelling of an absolute URL, or None where it is not one that can be fetched."""
+    return _spell(url, "about:blank", drop)
+
+
+def resolve(base: str, hrefs: Iterable[str], *, drop: frozenset[str] = TRACKING) -> list[str]:
+    """The absolute, normalised targets of `hrefs`, in order, each once.
+
+    mailto, javascript, tel, data and pure anchors lead nowhere and are left out.
+    """
+    found: dict[str, None] = {}
+    for href in dict.fromkeys(hrefs):
+        url = resolve_one(base, href, drop=drop)
+        if url is not None:
+            found[url] = None
+    return list(found)
+
+
+def resolve_one(base: str, href: str, *, drop: frozenset[str] = TRACKING) -> str | None:
+    href = href.strip()
+    if not href or href[0] == "#" or len(href) > _MAX_HREF or _OTHER_SCHEME.match(href):
+        return None
+    return _spell(href, base, drop)
+
+
+def _spell(href: str, base: str, drop: frozenset[str]) -> str | None:
+    try:
+        url = ada_url.join_url(base, href)
+    except ValueError:
+        return None
+    if not url.startswith(("https://", "http://")):
+        return None
+    url = url.partition("#")[0]
+    slash = url.index("/", 8)
+    at = url.rfind("@", 0, slash)
+    if at > 0:
+        url = url[: url.index("//") + 2] + url[at + 1 :]
+    if "%" in url:
+        url = _ESCAPE.sub(_one_escape, url)
+    if "?" in url:
+        url = _trim_query(url, drop)
+    return url
+
+
+def _one_escape(match: re.Match[str]) -> str:
+    # RFC 3986 6.2.2: unreserved characters are never escaped, other escapes are upper case.
+    byte = int(match[1], 16)
+    return chr(byte) if byte in _UNRESERVED else match[0].upper()
+
+
+def _trim_query(url: str, drop: frozenset[str]) -> str:
+    path, _, query = url.partition("?")
+    kept = "&".join(pair for pair in query.split("&") if pair.partition("=")[0].lower() not in drop)
+    return f"{path}?{kept}" if kept else path
+
+
+def host_of(url: str) -> str:
+    """The key of politeness and robots: scheme, host and port of a normalised URL."""
+    return url[: url.index("/", 8)]
+
+
+def hostname_of(host: str) -> str:
+    """The bare name or address of a host key, without scheme, port or brackets."""
+    authority = host.partition("://")[2].partition("/")[0]
+    if authority.startswith("["):
+        return authority[1 : authority.index("]")]
+    return authority.partition(":")[0]
+
+
+def port_of(host: str) -> int:
+    """The port of a host key, written or implied."""
+    authority = host.partition("://")[2]
+    port = authority.rpartition(":")[2] if not authority.endswith("]") and ":" in authority else ""
+    return int(port) if port else 443 if host.startswith("https:") else 80
+
+
+@lru_cache(maxsize=65_536)
+def site_of(host: str) -> str:
+    """The registrable domain of a host key; addresses and one-word names are their own site."""
+    name = hostname_of(host)
+    return _suffixes(name).top_domain_under_public_suffix or name
+
+
+def path_of(url: str) -> str:
+    """Path and query of a normalised URL, as a server or a robots file sees it."""
+    return url[url.index("/", 8) :]
+
+
+def segments(url: str) -> int:
+    """How deep the path of a normalised URL goes."""
+    return path_of(url).partition("?")[0].rstrip("/").count("/")
