@@ -5,6 +5,8 @@ All are frozen msgspec structs: cheap to make, and the same bytes on a pipe, on 
 
 from __future__ import annotations
 
+import re
+from collections.abc import Container
 from enum import StrEnum
 
 import msgspec
@@ -57,6 +59,7 @@ class Fault(StrEnum):
     STATUS = "status"
     PARSE = "parse"
     WORKER = "worker"
+    RETURNED = "returned"
     BLOCKED = "host-blocked"
 
 
@@ -126,6 +129,18 @@ class RequestOptions(msgspec.Struct, frozen=True, kw_only=True):
     drop_parameters: tuple[str, ...] | None = None
 
 
+_PRODUCT = re.compile(r"(?:Mozilla/[\d.]+ \(compatible; *)?([A-Za-z0-9_-]+)", re.IGNORECASE)
+
+
+def product_token(user_agent: str) -> str:
+    """The name that robots files and robots tags know a crawler by.
+
+    It is what stands before the version: `gossamer` of `gossamer/1.0` and of `Mozilla/5.0 (compatible; gossamer/1.0)`.
+    """
+    match = _PRODUCT.match(user_agent.strip())
+    return match[1] if match else "*"
+
+
 class SourceSpec(msgspec.Struct, frozen=True, kw_only=True):
     """What a person asked for."""
 
@@ -136,6 +151,8 @@ class SourceSpec(msgspec.Struct, frozen=True, kw_only=True):
     max_pages: int | None = None
     max_attempts: int = 3
     """How often one page is tried when its own errors could pass."""
+    out: str | None = None
+    """The file that its pages are written to, by absolute path: a resumed crawl goes on with it."""
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
@@ -256,6 +273,32 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     nofollow: bool = False
 
 
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a page leads."""
+
+    source: int
+    urls: tuple[str, ...]
+    depth: int
+    parent: int | None = None
+    hops: int = 0
+    nofollow: frozenset[str] = frozenset()
+
+    def candidates(self, wanted: Container[str]) -> list[Candidate]:
+        return [
+            Candidate(
+                source=self.source,
+                url=url,
+                depth=self.depth,
+                parent=self.parent,
+                position=position,
+                hops=self.hops,
+                nofollow=url in self.nofollow,
+            )
+            for position, url in enumerate(self.urls)
+            if url in wanted
+        ]
+
+
 class PendingPage(msgspec.Struct, frozen=True, kw_only=True):
     """A page that waits in a queue."""
 
@@ -301,6 +344,7 @@ class Settled(msgspec.Struct, frozen=True, kw_only=True):
 
     page: int
     source: int
+    url: str
     state: State
     attempts: int = 0
     reason: Why | None = None
@@ -456,3 +500,54 @@ class PageInfo(msgspec.Struct, frozen=True, kw_only=True):
     attempts: int
     target: str | None = None
     created_at: float = 0.0
+
+
+class HostStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """A host as people see it: what it is doing, or what it waits for."""
+
+    key: str
+    queued: int = 0
+    in_flight: int = 0
+    delay: float = 0.0
+    waiting_for: str | None = None
+    """In words: `delay`, `Crawl-delay`, `robots`, `Retry-After`, `backoff`, `blocked`."""
+    wait: float = 0.0
+    """Seconds still to go."""
+    failures: int = 0
+    last_error: str | None = None
+
+
+class Stats(msgspec.Struct, frozen=True, kw_only=True):
+    """A crawl at one moment."""
+
+    counts: Counts = Counts()
+    in_flight: int = 0
+    permits: int = 0
+    hosts: int = 0
+    seconds: float = 0.0
+    fetched: int = 0
+    """Pages settled by this process since it began; the rate counts these."""
+    pages_per_second: float = 0.0
+    eta: float | None = None
+    """Seconds, at the present rate; None while there is nothing to judge by."""
+    busiest: tuple[HostStatus, ...] = ()
+    errors: tuple[tuple[str, str], ...] = ()
+    """The last few failed pages: URL and error."""
+    waiting: str | None = None
+    """Why nothing is being fetched right now, where that is so."""
+    undelivered: int = 0
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """How a crawl ended: the object that `--json` prints."""
+
+    reason: EndReason
+    completed: int
+    failed: int
+    skipped: int
+    pending: int
+    bytes: int
+    tokens: int
+    hosts: int
+    seconds: float
+    pages_per_second: float

@@ -14,16 +14,25 @@ from functools import lru_cache
 import ada_url
 import tldextract
 
-TRACKING = frozenset(
+_TRACKING = (
     "utm_source utm_medium utm_campaign utm_term utm_content utm_id utm_name utm_reader utm_brand utm_social "
     "gclid gclsrc dclid gbraid wbraid fbclid msclkid yclid twclid ttclid igshid li_fat_id mc_cid mc_eid "
-    "_ga _gl _hsenc _hsmi mkt_tok oly_anon_id oly_enc_id vero_id wickedid s_cid".split()
+    "_ga _gl _hsenc _hsmi mkt_tok oly_anon_id oly_enc_id vero_id wickedid s_cid"
 )
+TRACKING = frozenset(_TRACKING.split())
+"""Parameters that say where a visitor came from, and nothing about the page."""
 
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-_ESCAPE = re.compile(r"%([0-9a-fA-F]{2})")
-_OTHER_SCHEME = re.compile(r"\s*(?!https?:)[a-zA-Z][a-zA-Z0-9+.\-]*:")
+# Not after a stray `%` or `%4`: what is decoded there would make a new escape, and a second spelling.
+_ESCAPE = re.compile(r"(?<!%)(?<!%[0-9a-fA-F])%([0-9a-fA-F]{2})")
+_OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.\-]*:", re.IGNORECASE)
+# A path that every parser would leave as it is, from the root, from here or from some folders up.
+_PLAIN = re.compile(
+    r"(?=[^#])(?:(/)|\./|((?:\.\./)+))?((?:[\w~-][\w.~-]*/)*(?:[\w~-][\w.~-]*)?)(?:#.*)?", re.ASCII | re.DOTALL
+)
+_BLANK = "".join(map(chr, range(0x21)))
 _MAX_HREF = 32_768
+_MAX_CLIMB = 8
 
 _suffixes = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
 
@@ -47,10 +56,41 @@ def resolve(base: str, hrefs: Iterable[str], *, drop: frozenset[str] = TRACKING)
 
 
 def resolve_one(base: str, href: str, *, drop: frozenset[str] = TRACKING) -> str | None:
-    href = href.strip()
-    if not href or href[0] == "#" or len(href) > _MAX_HREF or _OTHER_SCHEME.match(href):
+    """The absolute, normalised target of one href, or None where it leads nowhere that can be fetched."""
+    href = href.strip(_BLANK)
+    if not href or href[0] == "#" or len(href) > _MAX_HREF:
         return None
-    return _spell(href, base, drop)
+    return _join_plain(base, href) or (None if _OTHER_SCHEME.match(href) else _spell(href, base, drop))
+
+
+def _join_plain(base: str, href: str) -> str | None:
+    """Most links are plain paths: joined by hand in a fifth of the time, to what `_spell` would say."""
+    folders = _folders(base)
+    if not folders:
+        return None
+    if href.startswith(folders[0]):
+        href = href[len(folders[0]) - 1 :]
+    match = _PLAIN.fullmatch(href)
+    if match is None:
+        return None
+    root, climb, path = match.groups()
+    up = 0 if root else 1 + len(climb or "") // 3
+    return folders[up] + path if up < len(folders) else None
+
+
+@lru_cache(maxsize=64)
+def _folders(base: str) -> tuple[str, ...]:
+    """The root of a base URL, then its folder, and that folder's parents as far as links like to climb."""
+    url = normalise(base)
+    if url is None:
+        return ()
+    root = host_of(url) + "/"
+    path = url.partition("?")[0]
+    folders = [root, path[: path.rindex("/") + 1]]
+    while len(folders) < _MAX_CLIMB and folders[-1] != root:
+        folders.append(folders[-1][: folders[-1].rindex("/", 0, -1) + 1])
+    # Above the root is the root.
+    return (*folders, *[root] * (_MAX_CLIMB - len(folders)))
 
 
 def _spell(href: str, base: str, drop: frozenset[str]) -> str | None:

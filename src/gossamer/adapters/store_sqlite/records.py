@@ -1,0 +1,159 @@
+"""Pages as users see them: with the address of the parent, and with what the document says."""
+
+# ruff: noqa: S608 -- the queries are put together from constants of this module.
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import apsw
+import msgspec
+
+from gossamer.adapters.store_sqlite.bulk import Row
+from gossamer.adapters.store_sqlite.reading import array
+from gossamer.adapters.store_sqlite.writing import NUMBERS
+from gossamer.model import Delivery, Document, PageInfo, PageRecord, State
+
+_STATES = {number: state for state, number in NUMBERS.items()}
+_MOST_ANCESTORS = 10_000
+_NO_DOCUMENT = Document()
+
+_document = msgspec.msgpack.Decoder(Document)
+
+
+class _Page(NamedTuple):
+    """A number (of the page, or of its place in the outbox) and the columns of `_PAGE`."""
+
+    number: int
+    url: str
+    source: int
+    state: int
+    status: int | None
+    depth: int
+    parent: str | None
+    position: int
+    content_type: str | None
+    size: int
+    tokens: int
+    finished_at: float | None
+    elapsed: float
+    reason: str | None
+    error: str | None
+    document: bytes | None
+
+
+class _Place(NamedTuple):
+    """The rest of a row of `_INFO`."""
+
+    host: str
+    rank: int
+    attempts: int
+    target: str | None
+    created_at: float
+
+
+_PAGE = """
+p.url, p.source, p.state, p.status, p.depth, q.url, p.position, p.content_type, p.size, p.tokens, p.finished_at,
+p.elapsed, p.reason, p.error, d.body
+"""
+_FROM = "pages p LEFT JOIN pages q ON q.id = p.parent LEFT JOIN documents d ON d.page = p.id"
+
+_DELIVERIES = f"""
+SELECT o.sequence, {_PAGE}
+FROM outbox o CROSS JOIN {_FROM}
+WHERE p.id = o.page AND o.sequence > ?2 AND o.source IN (SELECT value FROM json_each(?1))
+ORDER BY o.sequence LIMIT ?3
+"""
+_INFO = f"""
+SELECT p.id, {_PAGE}, h.key, p.rank, p.attempts, p.target, p.created_at
+FROM {_FROM} JOIN hosts h ON h.id = p.host
+"""
+_FIND = f"{_INFO} WHERE p.source IN (SELECT id FROM sources WHERE id = ?2 OR ?2 IS NULL) AND p.url = ?1 ORDER BY p.id"
+_LIST = f"{_INFO} WHERE +p.source = ?1 AND p.id > ?2 AND (?3 IS NULL OR p.state = ?3) ORDER BY p.id LIMIT ?4"
+_ANCESTORS = f"""
+WITH RECURSIVE line (page, step) AS (
+    SELECT parent, 1 FROM pages WHERE id = ?1
+    UNION ALL
+    SELECT pages.parent, step + 1 FROM line JOIN pages ON pages.id = line.page WHERE step < ?2
+)
+{_INFO} JOIN line ON line.page = p.id ORDER BY line.step
+"""
+
+
+def deliveries(db: apsw.Connection, of: Sequence[int], after: int, limit: int) -> list[Delivery]:
+    rows = db.execute(_DELIVERIES, (array(of), after, limit)).fetchall()
+    return [_delivery(_Page._make(row)) for row in rows]
+
+
+def find(db: apsw.Connection, url: str, source: int | None) -> list[PageInfo]:
+    return [_info(row) for row in db.execute(_FIND, (url, source)).fetchall()]
+
+
+def pages(db: apsw.Connection, source: int, state: State | None, after: int, limit: int) -> list[PageInfo]:
+    number = None if state is None else NUMBERS[state]
+    return [_info(row) for row in db.execute(_LIST, (source, after, number, limit)).fetchall()]
+
+
+def ancestors(db: apsw.Connection, page: int) -> list[PageInfo]:
+    """Nearest first. A page that is its own ancestor ends the line."""
+    met = {page}
+    line = []
+    for info in map(_info, db.execute(_ANCESTORS, (page, _MOST_ANCESTORS))):
+        if info.id in met:
+            break
+        met.add(info.id)
+        line.append(info)
+    return line
+
+
+def _delivery(page: _Page) -> Delivery:
+    return Delivery(sequence=page.number, record=_record(page))
+
+
+def _info(row: Row) -> PageInfo:
+    width = len(_Page._fields)
+    page, place = _Page._make(row[:width]), _Place._make(row[width:])
+    return PageInfo(
+        id=page.number,
+        record=_record(page),
+        host=place.host,
+        rank=place.rank,
+        attempts=place.attempts,
+        target=place.target,
+        created_at=place.created_at,
+    )
+
+
+def _record(page: _Page) -> PageRecord:
+    document = _NO_DOCUMENT if page.document is None else _document.decode(zlib.decompress(page.document))
+    fetched_at = page.finished_at if page.status is not None or page.error is not None else None
+    return PageRecord(
+        url=page.url,
+        source=page.source,
+        state=_STATES[page.state],
+        http_status=page.status,
+        depth=page.depth,
+        parent=page.parent,
+        position=page.position,
+        title=document.title,
+        description=document.description,
+        language=document.language,
+        canonical=document.canonical,
+        content_type=page.content_type,
+        bytes=page.size,
+        hash=document.hash,
+        tokens=page.tokens,
+        links=document.links,
+        markdown=document.markdown,
+        fetched_at=_iso(fetched_at) if fetched_at else None,
+        elapsed_ms=round(page.elapsed * 1_000, 3) if fetched_at else None,
+        reason=page.reason,
+        error=page.error,
+    )
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,45 @@
+"""ingest: takes committed pages from the outbox and hands them to a sink. It never holds up discovery.
+
+Each sink has a cursor in the store. A sink writes first and the cursor follows; after a crash the sink is told how far
+the cursor had come and undoes what it wrote beyond.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from gossamer.flow.commits import Commits
+from gossamer.model import Batch, Cursor
+from gossamer.ports import Sink, Store
+
+_AT_ONCE = 500
+
+
+class Ingest:
+    def __init__(self, store: Store, sink: Sink, consumer: str, sources: Sequence[int]) -> None:
+        self._store = store
+        self._sink = sink
+        self._consumer = consumer
+        self._sources = sources
+        self._cursor = Cursor(consumer=consumer, sequence=0)
+
+    async def open(self) -> None:
+        self._cursor = await self._sink.open(await self._store.cursor(self._consumer))
+        # From here on what the sink holds is known to be ours.
+        await self._store.commit(Batch(cursors=[self._cursor]))
+
+    async def follow(self, commits: Commits, acknowledge: Callable[[Cursor], None]) -> None:
+        """Deliver what is committed, as it is committed, and what is left once there are no more commits."""
+        with commits.listen() as news:
+            while await self._deliver() or await news():
+                acknowledge(self._cursor)
+        while await self._deliver():
+            pass
+        await self._store.commit(Batch(cursors=[self._cursor]))
+        await self._sink.close()
+
+    async def _deliver(self) -> bool:
+        deliveries = await self._store.deliveries(self._sources, self._cursor.sequence, _AT_ONCE)
+        if deliveries:
+            self._cursor = await self._sink.write(deliveries)
+        return bool(deliveries)

@@ -1,0 +1,208 @@
+"""A host as the frontier sees it: its clock, its failures, its robots, and its queues.
+
+A lane is the queue of one source on one host. Only its head is in memory: every pending page of the lane whose
+(rank, id) is at most `tail` is here, and `more` says that the store may hold others beyond it.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections import deque
+from math import inf
+
+from gossamer.frontier.robots import RobotsRules
+from gossamer.model import PendingPage, Politeness, RobotsVerdict
+
+AUTO_FACTOR = 2.0
+"""An adaptive delay is this many times the response time."""
+AUTO_LEAST = 0.05
+_START = (-1, -1)
+_LATENCY_WEIGHT = 0.3
+
+Place = tuple[int, int]
+
+
+class Lane:
+    __slots__ = ("_head", "host", "more", "queued", "retries", "source", "tail")
+
+    def __init__(self, host: Host, source: int) -> None:
+        self.host = host
+        self.source = source
+        self._head: list[tuple[Place, PendingPage]] = []
+        self.retries: deque[PendingPage] = deque()
+        self.more = False
+        self.tail: Place = _START
+        self.queued = False
+        """In the ready heap of its source."""
+
+    def __len__(self) -> int:
+        return len(self._head) + len(self.retries)
+
+    def __bool__(self) -> bool:
+        return bool(self._head or self.retries)
+
+    @property
+    def spent(self) -> bool:
+        """Nothing here and nothing more in the store."""
+        return not self and not self.more
+
+    def add(self, page: PendingPage, limit: int) -> int:
+        """Queue a page that the store holds too. Returns by how much the lane in memory grew."""
+        place = (page.rank, page.id)
+        if self.more and place > self.tail:
+            return 0
+        if len(self._head) < limit:
+            insort(self._head, (place, page))
+            return 1
+        self.more = True
+        insort(self._head, (place, page))
+        self._head.pop()
+        self.tail = self._head[-1][0] if self._head else _START
+        return 0
+
+    def refill(self, pages: list[PendingPage], last: Place | None, more: bool) -> None:
+        """Take what the store had beyond `tail`, up to `last`."""
+        self._head.extend(((page.rank, page.id), page) for page in pages)
+        if last is not None:
+            self.tail = last
+        self.more = more
+
+    def pop(self) -> PendingPage:
+        return self.retries.popleft() if self.retries else self._head.pop(0)[1]
+
+    def pages(self) -> list[PendingPage]:
+        return [*self.retries, *(page for _, page in self._head)]
+
+    def keep(self, pages: list[PendingPage]) -> int:
+        """Forget all pages in memory but these. Returns by how much the lane shrank."""
+        before, kept = len(self), {page.id for page in pages}
+        self.retries = deque(page for page in self.retries if page.id in kept)
+        self._head = [item for item in self._head if item[1].id in kept]
+        return before - len(self)
+
+    def drop_head(self) -> int:
+        """Leave to the store what was never handed out. Returns by how much the lane shrank."""
+        dropped = len(self._head)
+        self._head.clear()
+        self.more = False
+        return dropped
+
+
+class Host:
+    __slots__ = (
+        "_floor",
+        "_per_host",
+        "adaptive",
+        "answered",
+        "blocked",
+        "ended_at",
+        "failures",
+        "in_flight",
+        "key",
+        "lanes",
+        "last_error",
+        "latency",
+        "max_delay",
+        "ready_at",
+        "robots",
+        "wait",
+        "waiting_for",
+    )
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.ready_at = 0.0
+        self.ended_at = -inf
+        """When its last request ended, as far as anybody knows."""
+        self.wait = 0.0
+        self.waiting_for: str | None = None
+        self.in_flight = 0
+        self.failures = 0
+        self.answered = False
+        self.blocked = False
+        self.last_error: str | None = None
+        self.latency: float | None = None
+        self.robots = RobotsState(key)
+        self.lanes: dict[int, Lane] = {}
+        self._floor = 0.0
+        self._per_host: int | None = None
+        self.adaptive = False
+        self.max_delay = 0.0
+
+    @property
+    def idle(self) -> bool:
+        return not self.lanes and not self.in_flight
+
+    def obey(self, politeness: Politeness) -> bool:
+        """Take a source's wishes into account; several sources on one host get the most polite of theirs.
+
+        A wish counts from the last request on, whoever that was for. True if the delay is another than before.
+        """
+        before = self.delay
+        if politeness.delay is None:
+            self.adaptive = True
+        else:
+            self._floor = max(self._floor, politeness.delay)
+        self.max_delay = max(self.max_delay, politeness.max_delay)
+        self._per_host = min(self._per_host or politeness.per_host, politeness.per_host)
+        self.pause()
+        return self.delay != before
+
+    @property
+    def delay(self) -> float:
+        return max(self._floor, self._auto_delay, min(self.robots.crawl_delay, self.max_delay))
+
+    @property
+    def _auto_delay(self) -> float:
+        if not self.adaptive:
+            return 0.0
+        return 1.0 if self.latency is None else min(max(AUTO_FACTOR * self.latency, AUTO_LEAST), self.max_delay)
+
+    @property
+    def cap(self) -> int:
+        return 1 if self.delay > 0 else self._per_host or 1
+
+    def observe(self, seconds: float) -> None:
+        self.latency = seconds if self.latency is None else self.latency + _LATENCY_WEIGHT * (seconds - self.latency)
+
+    def rest(self, now: float, seconds: float, why: str) -> None:
+        """Leave the host alone for a while. A shorter wait never replaces a longer one."""
+        if now + seconds > self.ready_at:
+            self.ready_at = now + seconds
+            self.wait = seconds
+            self.waiting_for = why
+
+    def pause(self) -> None:
+        """The ordinary wait after a request."""
+        crawl_delay = min(self.robots.crawl_delay, self.max_delay)
+        why = "Crawl-delay" if crawl_delay and crawl_delay >= self.delay else "delay"
+        self.rest(self.ended_at, self.delay, why)
+
+
+class RobotsState:
+    """What is known of a host's robots file, and how far the fetch of it has come."""
+
+    __slots__ = ("crawl_delay", "expires_at", "fetching", "hops", "queued", "rules", "url", "verdict")
+
+    def __init__(self, host: str) -> None:
+        self.url = f"{host}/robots.txt"
+        self.hops = 0
+        self.fetching = False
+        self.queued = False
+        """In the robots heap."""
+        self.verdict: RobotsVerdict | None = None
+        self.rules: RobotsRules | None = None
+        self.crawl_delay = 0.0
+        self.expires_at = 0.0
+
+    def known(self, now: float) -> bool:
+        return self.verdict in (RobotsVerdict.RULES, RobotsVerdict.ALLOW_ALL) and now < self.expires_at
+
+    def learn(self, verdict: RobotsVerdict, rules: RobotsRules | None, token: str, expires_at: float) -> None:
+        self.verdict = verdict
+        self.rules = rules
+        self.crawl_delay = (rules.crawl_delay(token) or 0.0) if rules else 0.0
+        self.expires_at = expires_at
+
+    def allows(self, token: str, path: str) -> bool:
+        return self.rules is None or self.rules.allowed(token, path)

@@ -1,0 +1,87 @@
+"""What an outcome makes of a page: its final state, and where it leads."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gossamer.frontier.policy import Judgement, Rules, status_text
+from gossamer.model import Found, Outcome, PendingPage, Reading, Settled, State, Why
+
+
+class PageVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    settled: Settled
+    found: Found | None = None
+    redirect: str | None = None
+
+
+def page_verdict(page: PendingPage, outcome: Outcome, judgement: Judgement, rules: Rules) -> PageVerdict:
+    """The end of a page that will not be tried again."""
+    if judgement is Judgement.REFUSED:
+        return _verdict(page, outcome, State.SKIPPED, reason=Why.ADDRESS, error=str(outcome.error))
+    if outcome.error is not None:
+        return _verdict(page, outcome, State.FAILED, error=str(outcome.error))
+    if outcome.location is not None:
+        return _redirected(page, outcome, outcome.location, rules)
+    if outcome.status is None or not 200 <= outcome.status < 300:
+        return _verdict(page, outcome, State.FAILED, error=f"status: {status_text(outcome.status)}")
+    return _read(page, outcome, outcome.reading or Reading(), rules)
+
+
+def _read(page: PendingPage, outcome: Outcome, reading: Reading, rules: Rules) -> PageVerdict:
+    if reading.error is not None:
+        return _verdict(page, outcome, State.FAILED, error=str(reading.error))
+    if reading.refresh is not None and reading.refresh != page.url:
+        return _redirected(page, outcome, reading.refresh, rules)
+    found = _links(page, reading)
+    if reading.noindex:
+        return _verdict(page, outcome, State.SKIPPED, reason=Why.NOINDEX, found=found)
+    return _verdict(page, outcome, State.COMPLETED, reading=reading, found=found)
+
+
+def _redirected(page: PendingPage, outcome: Outcome, target: str, rules: Rules) -> PageVerdict:
+    if target == page.url:
+        return _verdict(page, outcome, State.FAILED, error="redirect: the page redirects to itself")
+    if page.hops >= rules.max_redirects:
+        error = f"redirect: more than {rules.max_redirects} redirects in a row, the next one to {target}"
+        return _verdict(page, outcome, State.FAILED, error=error)
+    found = Found(source=page.source, urls=(target,), depth=page.depth, parent=page.id, hops=page.hops + 1)
+    verdict = _verdict(page, outcome, State.SKIPPED, reason=Why.REDIRECT, found=found)
+    settled = msgspec.structs.replace(verdict.settled, target=target)
+    return msgspec.structs.replace(verdict, settled=settled, redirect=target)
+
+
+def _links(page: PendingPage, reading: Reading) -> Found | None:
+    links = reading.document.links
+    if not links:
+        return None
+    nofollow = frozenset(links if reading.nofollow else reading.nofollow_links)
+    return Found(source=page.source, urls=links, depth=page.depth + 1, parent=page.id, nofollow=nofollow)
+
+
+def _verdict(
+    page: PendingPage,
+    outcome: Outcome,
+    state: State,
+    *,
+    reason: Why | None = None,
+    error: str | None = None,
+    reading: Reading | None = None,
+    found: Found | None = None,
+) -> PageVerdict:
+    settled = Settled(
+        page=page.id,
+        source=page.source,
+        url=page.url,
+        state=state,
+        attempts=page.attempts,
+        reason=reason,
+        error=error,
+        status=outcome.status,
+        content_type=outcome.content_type,
+        etag=outcome.etag,
+        last_modified=outcome.last_modified,
+        size=outcome.size,
+        elapsed=outcome.elapsed,
+        document=reading.document if reading else None,
+    )
+    return PageVerdict(settled=settled, found=found)

@@ -1,0 +1,157 @@
+"""Whose turn it is: sources take turns, and within a source the host that has been ready longest goes first.
+
+No lane stands twice in the heap of its source. A source is either in `_turns` (its first lane may be ready) or asleep
+until the time its first lane will be. Nothing here loops over hosts: what is looked at in vain moves on.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from heapq import heappop, heappush
+from itertools import count
+from math import inf
+
+import msgspec
+
+from gossamer.frontier.host import Host, Lane
+from gossamer.frontier.scope import ScopeJudge
+from gossamer.model import Source
+
+
+class SourceRun:
+    """A source that is being crawled."""
+
+    def __init__(self, source: Source, token: str, queued: int, deferred: int) -> None:
+        self.source = source
+        self.id = source.id
+        self.token = token
+        """Its product token, as robots files know it."""
+        self.judge = ScopeJudge(source.spec.scope, source.spec.seeds)
+        self.granted = source.granted
+        self.queued = queued
+        """Pending pages that may be leased, in memory or in the store."""
+        self.deferred = deferred
+        self.leased = 0
+        self.parked = queued > 0
+        """The store may hold pages that no lane knows of, for want of room for their hosts."""
+        self.lanes: dict[str, Lane] = {}
+        self.ready: list[tuple[float, int, Lane]] = []
+        self.wakes_at = inf
+        self.in_turns = False
+
+    @property
+    def capped(self) -> bool:
+        """No page may be handed out for the first time."""
+        limit = self.source.spec.max_pages
+        return limit is not None and self.granted >= limit
+
+    @property
+    def left(self) -> int:
+        """Pages still to be handed out, as far as is known."""
+        limit = self.source.spec.max_pages
+        return self.queued if limit is None else min(self.queued, max(limit - self.granted, 0))
+
+    @property
+    def polite(self) -> bool:
+        return not self.source.spec.politeness.ignore_robots
+
+    @property
+    def drained(self) -> bool:
+        return not self.leased and not self.lanes and not self.parked and (self.capped or not self.queued)
+
+    def adopt(self, seed: str) -> None:
+        """Widen the scope by a seed that turned up on the way."""
+        spec = msgspec.structs.replace(self.source.spec, seeds=(*self.source.spec.seeds, seed))
+        self.source = msgspec.structs.replace(self.source, spec=spec)
+        self.judge = ScopeJudge(spec.scope, spec.seeds)
+
+
+class Turns:
+    def __init__(self) -> None:
+        self._turns: deque[SourceRun] = deque()
+        self._asleep: list[tuple[float, int, SourceRun]] = []
+        self._numbers = count()
+
+    def push(self, run: SourceRun, lane: Lane) -> None:
+        if lane.queued:
+            return
+        lane.queued = True
+        at = lane.host.ready_at
+        heappush(run.ready, (at, next(self._numbers), lane))
+        self._sleep(run, at)
+
+    def pop(self, now: float) -> Lane | None:
+        """A lane with pages whose host is ready and has room, taken out of the heap."""
+        self._wake(now)
+        while self._turns:
+            run = self._turns[0]
+            lane = self._first_ready(run, now)
+            if lane is not None:
+                self._turns.rotate(-1)
+                return lane
+            self._turns.popleft()
+            run.in_turns = False
+            if run.ready:
+                self._sleep(run, run.ready[0][0])
+        return None
+
+    def next_time(self) -> float:
+        """When the next source may have something. Only meaningful after `pop` found nothing."""
+        return self._asleep[0][0] if self._asleep else inf
+
+    def _wake(self, now: float) -> None:
+        while self._asleep and self._asleep[0][0] <= now:
+            at, _, run = heappop(self._asleep)
+            if at == run.wakes_at:
+                run.wakes_at = inf
+            if not run.in_turns and run.ready:
+                run.in_turns = True
+                self._turns.append(run)
+
+    def _sleep(self, run: SourceRun, until: float) -> None:
+        if not run.in_turns and until < run.wakes_at:
+            run.wakes_at = until
+            heappush(self._asleep, (until, next(self._numbers), run))
+
+    def _first_ready(self, run: SourceRun, now: float) -> Lane | None:
+        while run.ready and run.ready[0][0] <= now:
+            lane = heappop(run.ready)[2]
+            lane.queued = False
+            if not lane or not self._has_room(lane.host):
+                continue
+            if lane.host.ready_at > now:
+                self.push(run, lane)
+                continue
+            return lane
+        return None
+
+    @staticmethod
+    def _has_room(host: Host) -> bool:
+        return host.in_flight < host.cap
+
+
+class RobotsQueue:
+    """Hosts whose robots file must be fetched before anything else, each once, by the time they are ready."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[float, int, Host]] = []
+        self._numbers = count()
+
+    def push(self, host: Host) -> None:
+        if not host.robots.queued:
+            host.robots.queued = True
+            heappush(self._heap, (host.ready_at, next(self._numbers), host))
+
+    def pop(self, now: float) -> Host | None:
+        while self._heap and self._heap[0][0] <= now:
+            host = heappop(self._heap)[2]
+            host.robots.queued = False
+            if host.ready_at > now:
+                self.push(host)
+                continue
+            if host.lanes and not host.in_flight and not host.robots.fetching:
+                return host
+        return None
+
+    def next_time(self) -> float:
+        return self._heap[0][0] if self._heap else inf

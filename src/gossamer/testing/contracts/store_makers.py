@@ -1,0 +1,79 @@
+"""What the suites of the store are made with: a source, pages, facts about them."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, settings
+
+from gossamer.model import (
+    Batch,
+    Document,
+    Leased,
+    NewPage,
+    Politeness,
+    RequestOptions,
+    Scope,
+    ScopeMode,
+    Settled,
+    SourceSpec,
+    State,
+)
+from gossamer.ports import Store
+from gossamer.url import host_of
+
+HOST = "https://a.test"
+START = (-1, 0)
+
+SPEC = SourceSpec(
+    seeds=(f"{HOST}/",),
+    scope=Scope(mode=ScopeMode.SITE, include=("^/docs",), max_depth=3),
+    politeness=Politeness(delay=None, per_host=4),
+    request=RequestOptions(user_agent="contract", headers=(("accept", "text/html"),), auth=("name", "secret")),
+    max_pages=100,
+)
+
+DOCUMENT = Document(
+    title="Ein Titel: 題名",
+    description="What it says",
+    language="de",
+    canonical=f"{HOST}/canonical",
+    markdown="# Heading\n\n" + "text with a \x00 and a \N{SNOWMAN}\n" * 100,
+    tokens=700,
+    hash="0123456789abcdef",
+    charset="utf-8",
+    links=(f"{HOST}/1", f"{HOST}/2"),
+)
+
+STEPS = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+"""For properties that share one store: each example takes a source of its own."""
+
+
+def new_page(
+    number: int, source: int, url: str, state: State = State.PENDING, rank: int = 10, **more: object
+) -> NewPage:
+    fields = {"depth": 0, "shard": 0, **more}
+    return NewPage(id=number, source=source, url=url, host=host_of(url), state=state, rank=rank, **fields)  # type: ignore[arg-type]
+
+
+def settled(page: NewPage, state: State = State.COMPLETED, **more: object) -> Settled:
+    fields = {"attempts": 1, "status": 200, "finished_at": 1_000.5, **more}
+    return Settled(page=page.id, source=page.source, url=page.url, state=state, **fields)  # type: ignore[arg-type]
+
+
+def leased(page: NewPage, token: int = 1, attempts: int = 1) -> Leased:
+    return Leased(page=page.id, token=token, deadline=60.0, attempts=attempts)
+
+
+async def new_pages(store: Store, source: int, *paths: str, rank: int = 10) -> list[NewPage]:
+    """Admit and commit one pending page for each path."""
+    first = await store.reserve(len(paths))
+    pages = [new_page(first + n, source, HOST + path, rank=rank) for n, path in enumerate(paths)]
+    await store.commit(Batch(new=pages))
+    return pages
+
+
+async def pending_urls(store: Store, source: int, host: str = HOST) -> list[str]:
+    return [page.url for page in await store.pending(source, host, START, 1_000)]
+
+
+async def delivered(store: Store, *sources: int, after: int = 0) -> list[str]:
+    return [delivery.record.url for delivery in await store.deliveries(sources, after, 1_000)]

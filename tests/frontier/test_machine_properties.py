@@ -1,0 +1,153 @@
+"""The frontier against its model, over random histories; and the model against frontiers that are broken on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+from rehearsal import HOSTS, RETURNED, ROBOTS, RULES, TIMEOUT, Rehearsal
+
+from gossamer.frontier.host import Host, Lane, RobotsState
+from gossamer.frontier.machine import DRAINED, Drained, Frontier, WaitUntil
+from gossamer.frontier.queues import Queues
+from gossamer.frontier.turns import SourceRun, Turns
+from gossamer.model import Document, Found, Lease, LeaseKind, Outcome, Reading
+
+PATHS = [f"/{name}{number}" for name in ("", "a/b/", "private/") for number in range(14)]
+ANSWERS = ("page", "page", "page", "404", "500", "429", "timeout", "returned", "redirect", "links")
+
+
+class Histories(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.rehearsal = Rehearsal()
+
+    @initialize(host=st.sampled_from(HOSTS), source=st.sampled_from([1, 2]))
+    def begin(self, host: str, source: int) -> None:
+        self.rehearsal.admit(Found(source=source, urls=(f"{host}/",), depth=0))
+
+    @rule(
+        source=st.sampled_from([1, 2]),
+        host=st.sampled_from(HOSTS),
+        paths=st.lists(st.sampled_from(PATHS), min_size=1, max_size=12, unique=True),
+        depth=st.integers(0, 3),
+    )
+    def admit(self, source: int, host: str, paths: list[str], depth: int) -> None:
+        urls = tuple(host + path for path in paths)
+        self.rehearsal.admit(Found(source=source, urls=urls, depth=depth))
+
+    @rule(times=st.integers(1, 8))
+    def lease(self, times: int) -> None:
+        for _ in range(times):
+            if not isinstance(self.rehearsal.lease(), Lease):
+                break
+
+    @precondition(lambda self: bool(self.rehearsal.out))
+    @rule(data=st.data(), answer=st.sampled_from(ANSWERS), taken=st.sampled_from([0.0, 0.2, 5.0]))
+    def settle(self, data: st.DataObject, answer: str, taken: float) -> None:
+        token = data.draw(st.sampled_from(sorted(self.rehearsal.out)))
+        self.rehearsal.now += taken
+        lease = self.rehearsal.out[token]
+        self.rehearsal.settle(token, outcome(lease, answer))
+
+    @rule(seconds=st.sampled_from([0.5, 1.0, 2.0, 3.0, 30.0, 101.0]))
+    def wait(self, seconds: float) -> None:
+        self.rehearsal.now += seconds
+        self.rehearsal.expire()
+
+    @rule()
+    def wait_as_told(self) -> None:
+        answer = self.rehearsal.lease()
+        if isinstance(answer, WaitUntil) and answer.time < inf:
+            self.rehearsal.now = max(self.rehearsal.now, answer.time)
+            self.rehearsal.expire()
+
+    @precondition(lambda self: bool(self.rehearsal.gone))
+    @rule(data=st.data())
+    def an_outcome_comes_late_or_twice(self, data: st.DataObject) -> None:
+        self.rehearsal.settle_again(data.draw(st.sampled_from(self.rehearsal.gone)))
+
+    @rule()
+    def crash(self) -> None:
+        self.rehearsal.crash()
+
+    @invariant()
+    def tokens_are_never_reused(self) -> None:
+        assert not set(self.rehearsal.gone) & set(self.rehearsal.out)
+
+    def teardown(self) -> None:
+        """Whatever happened, the crawl comes to an end, and only then says so."""
+        rehearsal = self.rehearsal
+        for _ in range(5_000):
+            answer = rehearsal.lease()
+            if answer is DRAINED:
+                return
+            if isinstance(answer, Lease):
+                rehearsal.settle(answer.token, outcome(answer, "page"))
+            elif rehearsal.out:
+                token = next(iter(rehearsal.out))
+                rehearsal.settle(token, outcome(rehearsal.out[token], "page"))
+            else:
+                assert isinstance(answer, WaitUntil)
+                assert answer.time < inf, "told to wait for ever"
+                rehearsal.now = max(rehearsal.now, answer.time)
+        raise AssertionError("the crawl never ends")
+
+
+def outcome(lease: Lease, answer: str) -> Outcome:
+    if lease.kind is LeaseKind.ROBOTS:
+        return robots_outcome(lease, answer)
+    match answer:
+        case "404" | "500":
+            return Outcome(token=lease.token, status=int(answer))
+        case "429":
+            return Outcome(token=lease.token, status=429, retry_after=40.0)
+        case "timeout":
+            return Outcome(token=lease.token, error=TIMEOUT)
+        case "returned":
+            return Outcome(token=lease.token, error=RETURNED)
+        case "redirect":
+            return Outcome(token=lease.token, status=301, location=f"{lease.url}x"[:60])
+        case "links":
+            links = tuple(f"{host}/deep/{len(lease.url)}" for host in HOSTS)
+            return Outcome(token=lease.token, status=200, reading=Reading(document=Document(links=links)))
+    return Outcome(token=lease.token, status=200, reading=Reading())
+
+
+def robots_outcome(lease: Lease, answer: str) -> Outcome:
+    match answer:
+        case "500" | "429":
+            return Outcome(token=lease.token, status=int(answer))
+        case "timeout":
+            return Outcome(token=lease.token, error=TIMEOUT)
+        case "returned":
+            return Outcome(token=lease.token, error=RETURNED)
+        case "404":
+            return Outcome(token=lease.token, status=404)
+    return Outcome(token=lease.token, status=200, body=ROBOTS)
+
+
+SETTINGS = settings(
+    max_examples=150,
+    stateful_step_count=60,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+    print_blob=False,
+)
+
+
+def test_the_frontier_keeps_its_promises_over_random_histories() -> None:
+    run_state_machine_as_test(Histories, settings=SETTINGS)
