@@ -1,9 +1,8 @@
 """The other side of the race: Scrapy, tuned for speed. Runs in an environment of its own.
 
-Three styles. `idiomatic` is Scrapy as its users write it, with every setting that makes it quicker. `tuned`, the default,
-also keeps the seen URLs in a set of the spider. `stripped` takes Scrapy's own machinery away too: no duplicate filter
-and no middleware. None keeps a durable frontier (JOBDIR is off), asks for robots or checks addresses; gossamer does all
-three.
+Three styles. `idiomatic` is Scrapy as its users write it, with every setting that makes it quicker. `tuned` also keeps
+the seen URLs in a set of the spider. `stripped` takes Scrapy's own machinery away too: no duplicate filter and no
+middleware. None keeps a durable frontier (JOBDIR is off), asks for robots or checks addresses; gossamer does all three.
 """
 
 from __future__ import annotations

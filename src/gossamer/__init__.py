@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["Crawl", "PageRecord", "StorageError", "Stats", "Summary", "collect", "crawl"]
+__all__ = ["Crawl", "PageRecord", "Stats", "StorageError", "Summary", "collect", "crawl"]
 
 _HOMES = {
     "Crawl": "api",

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar, Unpack
@@ -18,11 +18,13 @@ from typing import TypeVar, Unpack
 import msgspec
 
 from gossamer.adapters.egress import own_networks
+from gossamer.adapters.store_sqlite import InUseError
 from gossamer.config import Settings
 from gossamer.config.change import changed_spec, output_path
 from gossamer.config.options import Options, settings_from
+from gossamer.flow.reader import Reader, is_owed
 from gossamer.flow.run import Run
-from gossamer.model import Batch, Cursor, PageRecord, Source, SourceSpec, SourceState, State, Stats, Summary
+from gossamer.model import PageRecord, Source, SourceSpec, SourceState, State, Stats, Summary
 from gossamer.ports import Store
 from gossamer.url import host_of
 from gossamer.wiring import make_ingests, make_run, open_store
@@ -31,9 +33,6 @@ OnPage = Callable[[PageRecord], Awaitable[None] | None]
 OnDone = Callable[[Summary], Awaitable[None] | None]
 
 _Value = TypeVar("_Value")
-
-_CONSUMER = "library"
-_AT_ONCE = 100
 
 
 class Callbacks(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,9 +80,10 @@ class Crawl:
         async with self._opened() as (store, run, sources):
             crawling = asyncio.create_task(run.run(sources, make_ingests(self._settings, store, sources)))
             try:
-                async for page in self._pages(store, run, [source.id for source in sources], crawling):
-                    await _call(self._calls.on_page, page)
-                    yield page
+                async with aclosing(self._pages(store, run, [source.id for source in sources], crawling)) as pages:
+                    async for page in pages:
+                        await _call(self._calls.on_page, page)
+                        yield page
                 summary = await crawling
             finally:
                 crawling.cancel()
@@ -93,27 +93,26 @@ class Crawl:
 
     async def _pages(
         self, store: Store, run: Run, sources: Sequence[int], crawling: asyncio.Task[Summary]
-    ) -> AsyncIterator[PageRecord]:
+    ) -> AsyncGenerator[PageRecord, None]:
         """Pages of the wanted states, as they are committed, until the crawl is over and all were asked for."""
-        cursor = await store.cursor(_CONSUMER) or Cursor(consumer=_CONSUMER, sequence=0)
+        reader = await Reader.open(store, sources)
         try:
             with run.dispatcher.commits.listen() as news:
                 more = True
                 while more:
                     more = await news() if not crawling.done() else False
-                    while deliveries := await store.deliveries(sources, cursor.sequence, _AT_ONCE):
+                    while deliveries := await reader.more():
                         for delivery in deliveries:
                             if delivery.record.state in self._calls.states:
                                 yield delivery.record
-                            cursor = Cursor(consumer=_CONSUMER, sequence=delivery.sequence)
-                            run.dispatcher.acknowledge(cursor)
+                            run.dispatcher.acknowledge(reader.acknowledge(delivery))
         finally:
-            await store.commit(Batch(cursors=[cursor]))
+            await reader.close()
 
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[tuple[Store, Run, list[Source]]]:
         with _place(self._settings) as settings:
-            store = await open_store(settings)
+            store = await _open_patiently(settings)
             try:
                 sources = await self._sources(store)
                 self._run = make_run(settings, store)
@@ -139,6 +138,18 @@ def _place(settings: Settings) -> Iterator[Settings]:
             yield msgspec.structs.replace(settings, data=folder)
 
 
+async def _open_patiently(settings: Settings) -> Store:
+    """An iteration that was broken off is closed by the event loop a moment later: its directory is free only then."""
+    patience = time.monotonic() + settings.stop_grace
+    while True:
+        try:
+            return await open_store(settings)
+        except InUseError as error:
+            if not error.by_us or time.monotonic() > patience:
+                raise
+        await asyncio.sleep(0.01)
+
+
 async def _call(callback: Callable[[_Value], Awaitable[None] | None] | None, value: _Value) -> None:
     result = callback(value) if callback else None
     if inspect.isawaitable(result):
@@ -148,13 +159,16 @@ async def _call(callback: Callable[[_Value], Awaitable[None] | None] | None, val
 def start(
     seeds: Sequence[str], settings: Settings, calls: Callbacks | None = None, *, trust_seeds: bool = True
 ) -> Crawl:
-    """A crawl of new seeds; if the data directory knows them from a crawl that did not finish, that one goes on."""
+    """A crawl of new seeds; if the data directory knows them from a crawl that did not finish, or whose pages were not
+    all read, that one goes on."""
     settings.seeds(seeds)
 
     async def sources(store: Store) -> list[Source]:
         spec = await _spec(seeds, settings, trust_seeds=trust_seeds)
         for source in await store.sources():
-            if source.state is not SourceState.COMPLETED and source.spec.seeds[: len(spec.seeds)] == spec.seeds:
+            if source.spec.seeds[: len(spec.seeds)] != spec.seeds:
+                continue
+            if source.state is not SourceState.COMPLETED or await is_owed(store, source.id):
                 wished = msgspec.structs.replace(spec, seeds=source.spec.seeds, out=spec.out or source.spec.out)
                 return [msgspec.structs.replace(source, spec=wished)]
         return [await store.add_source(spec, time.time())]

@@ -10,8 +10,20 @@ import os
 import signal
 
 NAMES = frozenset(
-    "lease-committed connected mid-body parsed page-uncommitted page-committed robots-fetched robots-committed "
-    "outbox-unwritten outbox-half-line outbox-written migration".split()
+    [
+        "lease-committed",
+        "connected",
+        "mid-body",
+        "parsed",
+        "page-uncommitted",
+        "page-committed",
+        "robots-fetched",
+        "robots-committed",
+        "outbox-unwritten",
+        "outbox-half-line",
+        "outbox-written",
+        "migration",
+    ]
 )
 
 _name, _, _count = os.environ.get("GOSSAMER_FAILPOINT", "").partition(":")

@@ -11,6 +11,8 @@ from enum import StrEnum
 
 import msgspec
 
+from gossamer.url import TRACKING
+
 MAX_RANK = 1 << 20
 """Pages of this rank or above are deferred: refused by the road that found them, unless a better road turns up."""
 
@@ -128,6 +130,11 @@ class RequestOptions(msgspec.Struct, frozen=True, kw_only=True):
     content: bool = True
     drop_parameters: tuple[str, ...] | None = None
 
+    @property
+    def dropped(self) -> frozenset[str]:
+        """The query parameters that are no part of a URL's identity."""
+        return TRACKING if self.drop_parameters is None else frozenset(map(str.lower, self.drop_parameters))
+
 
 _PRODUCT = re.compile(r"(?:Mozilla/[\d.]+ \(compatible; *)?([A-Za-z0-9_-]+)", re.IGNORECASE)
 
@@ -222,6 +229,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     charset: str | None = None
     links: tuple[str, ...] = ()
     """Absolute, normalised, in order, unique."""
+    nofollow: tuple[str, ...] = ()
+    """Those of the links that are not to be followed from here."""
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
@@ -370,6 +379,19 @@ class Moved(msgspec.Struct, frozen=True, kw_only=True):
     rank: int
     parent: int | None
     position: int
+
+
+class Detour(msgspec.Struct, frozen=True, kw_only=True):
+    """A page that stands deeper than a road just found: the depth of what lies behind it is wrong too."""
+
+    page: int
+    url: str
+    rank: int
+    final: bool
+    links: tuple[str, ...] = ()
+    nofollow: tuple[str, ...] = ()
+    target: str | None = None
+    """Where it redirects to."""
 
 
 class HostRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Protocol
 
 from gossamer.model import (
@@ -10,6 +10,7 @@ from gossamer.model import (
     Counts,
     Cursor,
     Delivery,
+    Detour,
     HostRecord,
     Lease,
     Outcome,
@@ -57,17 +58,25 @@ class Store(Protocol):
     async def deferred(self, source: int, urls: Sequence[str]) -> list[PendingPage]:
         """Those pages among `urls` that are pending and deferred (rank >= MAX_RANK)."""
 
+    async def detours(self, source: int, depths: Mapping[str, int]) -> list[Detour]:
+        """Those pages among the URLs that stand deeper than the depth given for them, and that lead or may lead
+        further (not deferred ones)."""
+
     async def some_deferred(self, source: int, limit: int) -> list[PendingPage]:
         """Up to `limit` deferred pages of a source, by id."""
 
     async def hosts(self, keys: Sequence[str]) -> list[tuple[HostRecord, RobotsRecord | None]]:
         """What is remembered of these hosts; unknown ones are left out."""
 
-    async def pending_hosts(self, sources: Sequence[int], after: str, limit: int) -> list[str]:
-        """Hosts with pending, not deferred pages of these sources, in order of key, from beyond `after`."""
+    async def pending_hosts(self, sources: Sequence[int], after: str, limit: int, tried: int = 0) -> list[str]:
+        """Hosts with pending, not deferred pages of these sources, in order of key, from beyond `after`. Only pages
+        with at least `tried` attempts count."""
 
-    async def pending(self, source: int, host: str, after: tuple[int, int], limit: int) -> list[PendingPage]:
-        """The next pending pages of one source on one host with (rank, id) beyond `after`, in that order, rank < MAX_RANK."""
+    async def pending(
+        self, source: int, host: str, after: tuple[int, int], limit: int, tried: int = 0
+    ) -> list[PendingPage]:
+        """The next pending, not deferred pages of one source on one host, with (rank, id) beyond `after`, in that
+        order, and with at least `tried` attempts."""
 
     async def commit(self, batch: Batch) -> None:
         """Make all of it true at once. Every page that becomes final gets an outbox row, in the order given."""
@@ -108,8 +117,8 @@ class Bus(Protocol):
 
     async def send(self, leases: Sequence[Lease]) -> None: ...
 
-    async def receive(self, timeout: float) -> list[Outcome]:
-        """All outcomes that are there, or after at most `timeout` seconds none."""
+    async def receive(self, patience: float) -> list[Outcome]:
+        """All outcomes that are there, or after at most `patience` seconds none."""
 
     def workers(self) -> list[WorkerStatus]: ...
 

@@ -9,9 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import inf
 
+import msgspec
+
 from gossamer.frontier.machine import Drained, Frontier, WaitUntil
 from gossamer.frontier.policy import Rules
+from gossamer.frontier.queues import Wanted
 from gossamer.frontier.robots import parse_robots
+from gossamer.frontier.turns import SourceRun
 from gossamer.model import (
     Batch,
     Error,
@@ -189,25 +193,30 @@ class Rehearsal:
 
     def _restock(self) -> None:
         self.frontier.evict_idle()
-        for run in self.frontier.queues.parked():
-            keys = sorted({row.page.host for row in self._pending(run.id)})
-            self._restore(self.frontier.unknown_hosts(keys))
-            known = [key for key in keys if self.frontier.knows(key)]
-            opened = self.frontier.queues.open_lanes(run, known)
-            if run.capped or (not opened and len(known) == len(keys)):
-                run.parked = False
         for _ in range(200):
+            opened = sum(self._unpark(run) for run in self.frontier.queues.parked())
             wanted = self.frontier.queues.wanted()
-            if not wanted:
-                break
             for want in wanted:
-                rows = [row.page for row in self._pending(want.source) if row.page.host == want.host]
-                rows = sorted((page for page in rows if (page.rank, page.id) > want.after), key=place)
-                limit = RULES.host_queue
-                self.frontier.queues.refill(self.now, want, rows[:limit], len(rows) >= limit)
+                self._refill(want)
             self._commit()
-        else:
-            raise AssertionError("refills never come to an end")
+            if not opened and not wanted:
+                return
+        raise AssertionError("refills never come to an end")
+
+    def _unpark(self, run: SourceRun) -> int:
+        keys = sorted({row.page.host for row in self._pending(run.id) if row.page.attempts >= run.tried})
+        self._restore(self.frontier.unknown_hosts(keys))
+        known = [key for key in keys if self.frontier.knows(key)]
+        opened = self.frontier.queues.open_lanes(run, known)
+        if not opened and len(known) == len(keys):
+            run.parked = False
+        return opened
+
+    def _refill(self, want: Wanted) -> None:
+        pages = [row.page for row in self._pending(want.source) if row.page.host == want.host]
+        pages = sorted((page for page in pages if place(page) > want.after and page.attempts >= want.tried), key=place)
+        limit = RULES.host_queue
+        self.frontier.queues.refill(self.now, want, pages[:limit], len(pages) >= limit)
 
     def _pending(self, source: int) -> list[Row]:
         return [row for row in self.rows.values() if row.state is State.PENDING and row.page.source == source]
@@ -338,16 +347,7 @@ def place(page: PendingPage) -> tuple[int, int]:
 
 
 def with_attempts(page: PendingPage, attempts: int) -> PendingPage:
-    return PendingPage(
-        id=page.id,
-        source=page.source,
-        url=page.url,
-        host=page.host,
-        depth=page.depth,
-        rank=page.rank,
-        hops=page.hops,
-        attempts=attempts,
-    )
+    return msgspec.structs.replace(page, attempts=attempts)
 
 
 RETURNED = Error(fault=Fault.RETURNED, text="the worker is gone")

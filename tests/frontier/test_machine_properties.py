@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import inf
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -16,13 +16,13 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from rehearsal import HOSTS, RETURNED, ROBOTS, RULES, TIMEOUT, Rehearsal
 
 from gossamer.frontier.host import Host, Lane, RobotsState
 from gossamer.frontier.machine import DRAINED, Drained, Frontier, WaitUntil
 from gossamer.frontier.queues import Queues
-from gossamer.frontier.turns import SourceRun, Turns
-from gossamer.model import Document, Found, Lease, LeaseKind, Outcome, Reading
+from gossamer.frontier.turns import SourceRun
+from gossamer.model import Document, Found, Lease, LeaseKind, Outcome, PendingPage, Reading
+from tests.frontier.rehearsal import HOSTS, RETURNED, ROBOTS, TIMEOUT, Rehearsal
 
 PATHS = [f"/{name}{number}" for name in ("", "a/b/", "private/") for number in range(14)]
 ANSWERS = ("page", "page", "page", "404", "500", "429", "timeout", "returned", "redirect", "links")
@@ -139,15 +139,117 @@ def robots_outcome(lease: Lease, answer: str) -> Outcome:
 
 
 SETTINGS = settings(
-    max_examples=150,
-    stateful_step_count=60,
+    max_examples=100,
+    stateful_step_count=50,
     deadline=None,
     derandomize=True,
     database=None,
     suppress_health_check=list(HealthCheck),
-    print_blob=False,
 )
 
 
 def test_the_frontier_keeps_its_promises_over_random_histories() -> None:
     run_state_machine_as_test(Histories, settings=SETTINGS)
+
+
+# -- a test of the test: each of these frontiers is broken in one way, and must be caught
+
+
+def no_delay(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Host, "delay", property(lambda self: 0.0))
+    patch.setattr(Host, "cap", property(lambda self: 1))
+
+
+def no_backoff(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr("gossamer.frontier.machine.backoff", lambda rules, failures: 0.0)
+
+
+def deaf_to_retry_after(patch: pytest.MonkeyPatch) -> None:
+    def forget(self: Frontier, now: float, host: Host, outcome: Outcome) -> None:
+        original(self, now, host, Outcome(token=outcome.token, status=outcome.status, error=outcome.error))
+
+    original = Frontier._back_off
+    patch.setattr(Frontier, "_back_off", forget)
+
+
+def busy_hosts_handed_out(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Host, "cap", property(lambda self: 99))
+
+
+def robots_never_asked(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Queues, "asking", lambda self, now, host: None)
+
+
+def robots_never_expire(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(RobotsState, "known", lambda self, now: self.verdict is not None)
+
+
+def robots_rules_unread(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(RobotsState, "allows", lambda self, token, path: True)
+
+
+def retries_lost(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Queues, "add_again", lambda self, now, run, host, page: setattr(run, "queued", run.queued + 1))
+
+
+def leases_lost(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Frontier, "expire", lambda self, now: 0)
+
+
+def early_drain(patch: pytest.MonkeyPatch) -> None:
+    def rest(self: Frontier, now: float) -> WaitUntil | Drained:
+        return DRAINED if not self._out else WaitUntil(now)
+
+    patch.setattr(Frontier, "_rest", rest)
+
+
+def spilled_pages_forgotten(patch: pytest.MonkeyPatch) -> None:
+    original = Lane.add
+
+    def add(self: Lane, page: PendingPage, limit: int) -> int:
+        grown = original(self, page, limit)
+        self.more = False
+        return grown
+
+    patch.setattr(Lane, "add", add)
+
+
+def stale_tokens_taken(patch: pytest.MonkeyPatch) -> None:
+    original = Frontier.settle
+    patch.setattr(Frontier, "settle", lambda self, now, outcome: original(self, now, outcome) or [])
+
+
+def limits_ignored(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(SourceRun, "capped", property(lambda self: False))
+
+
+def clocks_lost_in_a_crash(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr("gossamer.frontier.registry._restore_clock", lambda *_: None)
+
+
+MUTANTS = [
+    no_delay,
+    no_backoff,
+    deaf_to_retry_after,
+    busy_hosts_handed_out,
+    robots_never_asked,
+    robots_never_expire,
+    robots_rules_unread,
+    retries_lost,
+    leases_lost,
+    early_drain,
+    spilled_pages_forgotten,
+    stale_tokens_taken,
+    limits_ignored,
+    clocks_lost_in_a_crash,
+]
+
+
+@pytest.mark.parametrize("break_it", MUTANTS)
+def test_a_broken_frontier_is_caught(break_it: Callable[[pytest.MonkeyPatch], None]) -> None:
+    only_generate = settings(SETTINGS, phases=[Phase.generate], print_blob=False)
+    with pytest.MonkeyPatch.context() as patch:
+        break_it(patch)
+        with pytest.raises(BaseException) as caught:  # noqa: PT011 (hypothesis may group several)
+            run_state_machine_as_test(Histories, settings=only_generate)
+    assert "AssertionError" in repr(caught.value) or caught.errisinstance(AssertionError)

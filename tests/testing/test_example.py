@@ -8,13 +8,13 @@ from urllib.request import urlopen
 from xml.etree import ElementTree
 
 import pytest
-from naive_crawler import NaiveCrawler
 
 from gossamer.model import State, Why
 from gossamer.testing.example import ExampleSite, example_web
 from gossamer.testing.example.markup import to_html
 from gossamer.testing.web import WebServer, differences
 from gossamer.url import path_of
+from tests.testing.naive_crawler import NaiveCrawler
 
 
 @pytest.fixture(scope="module")

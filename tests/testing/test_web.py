@@ -4,7 +4,6 @@ from collections import Counter
 
 import msgspec
 import pytest
-from naive_crawler import InScope, NaiveCrawler
 
 from gossamer.model import PageRecord, ScopeMode, State, Why
 from gossamer.testing.web import (
@@ -28,6 +27,7 @@ from gossamer.testing.web import (
     make_web,
 )
 from gossamer.url import host_of, normalise
+from tests.testing.naive_crawler import InScope, NaiveCrawler
 
 WEB = make_web(7, 3, 40, slow=0.02)
 

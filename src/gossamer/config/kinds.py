@@ -168,7 +168,7 @@ def _delay(raw: object) -> float | None:
 
 
 def _pattern(raw: object) -> str:
-    import re2  # type: ignore[import-untyped]  # it ships no types
+    import re2  # it ships no types
 
     pattern, options = _text(raw), re2.Options()
     options.log_errors = False

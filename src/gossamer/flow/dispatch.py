@@ -109,23 +109,29 @@ class Dispatcher:
             found += self.frontier.settle(now, outcome) or []
         return found
 
-    async def _admit(self, now: float, found: Iterable[Found]) -> None:
-        by_source: dict[int, list[Found]] = {}
-        for each in found:
-            by_source.setdefault(each.source, []).append(each)
-        for source, group in by_source.items():
-            await self._admit_for(now, source, group)
+    async def _admit(self, now: float, found: Sequence[Found]) -> None:
+        """Let in what was found. A shorter road to a known page can lead on to others: then there is another round."""
+        while found:
+            by_source: dict[int, list[Found]] = {}
+            for each in found:
+                by_source.setdefault(each.source, []).append(each)
+            rounds = [await self._admit_for(now, source, group) for source, group in by_source.items()]
+            found = [each for further in rounds for each in further]
 
-    async def _admit_for(self, now: float, source: int, found: list[Found]) -> None:
+    async def _admit_for(self, now: float, source: int, found: list[Found]) -> list[Found]:
+        run = self.frontier.queues.runs[source]
         urls = list(dict.fromkeys(url for each in found for url in each.urls))
         new = await self._store.unseen(source, urls)
-        if self.frontier.queues.runs[source].deferred and len(new) < len(urls):
-            await self._improve(now, source, found, set(urls).difference(new))
+        known = set(urls).difference(new)
+        if known and run.deferred:
+            await self._improve(now, source, found, known)
+        further = await self._shorten(source, found, known) if known and run.judge.limits_depth else []
         if new:
             first_id = await self._store.reserve(len(new))
             best = _best(found, new)
             missing = self.frontier.admit(now, [best[url] for url in new], first_id)
             await self._restore(now, missing)
+        return further
 
     async def _improve(self, now: float, source: int, found: list[Found], known: set[str]) -> None:
         pages = await self._store.deferred(source, sorted(known))
@@ -133,6 +139,11 @@ class Dispatcher:
         for page in pages:
             self.frontier.improve(now, best[page.url], page)
         await self._restore(now, self.frontier.homeless())
+
+    async def _shorten(self, source: int, found: list[Found], known: set[str]) -> list[Found]:
+        best = {url: road for url, road in _best(found, known).items() if not road.nofollow}
+        detours = await self._store.detours(source, {url: road.depth for url, road in best.items()})
+        return [leads for detour in detours for leads in self.frontier.shorten(best[detour.url], detour)]
 
     async def _restore(self, now: float, missing: list[str]) -> None:
         if missing:
@@ -181,7 +192,7 @@ class Dispatcher:
     async def _refill(self, now: float) -> None:
         limit = self._rules.host_queue
         for wanted in self.frontier.queues.wanted()[:_REFILLS]:
-            pages = await self._store.pending(wanted.source, wanted.host, wanted.after, limit)
+            pages = await self._store.pending(wanted.source, wanted.host, wanted.after, limit, wanted.tried)
             self.frontier.queues.refill(now, wanted, pages, len(pages) == limit)
 
     async def _restock(self, now: float) -> None:
@@ -189,7 +200,7 @@ class Dispatcher:
         self._restocked = 0
         for run in self.frontier.queues.parked():
             after, opened = self._scans.get(run.id, ("", 0))
-            keys = await self._store.pending_hosts([run.id], after, _HOSTS_AT_ONCE)
+            keys = await self._store.pending_hosts([run.id], after, _HOSTS_AT_ONCE, run.tried)
             await self._restore(now, self.frontier.unknown_hosts(keys))
             known = [key for key in keys if self.frontier.knows(key)]
             newly = self.frontier.queues.open_lanes(run, known)
@@ -201,19 +212,20 @@ class Dispatcher:
     def _end_scan(self, run: SourceRun, *, complete: bool) -> None:
         """After a whole pass that found every page in a lane, nothing is parked any more."""
         _, opened = self._scans.pop(run.id)
-        if run.capped or (complete and not opened):
+        if complete and not opened:
             run.parked = False
 
     async def _end_drained(self) -> None:
         for run in self.frontier.runs():
             if run.source.state is SourceState.RUNNING and run.drained:
                 await self._judge_deferred(run)
-                if not run.drained:
-                    continue
-                left = run.queued + run.deferred
-                state = SourceState.STOPPED if left else SourceState.COMPLETED
-                reason = EndReason.MAX_PAGES if left else EndReason.FINISHED
-                self.frontier.end_source(run.id, state, reason)
+                self._end_if_drained(run)
+
+    def _end_if_drained(self, run: SourceRun) -> None:
+        if run.drained:
+            left = run.queued + run.deferred
+            state = SourceState.STOPPED if left else SourceState.COMPLETED
+            self.frontier.end_source(run.id, state, EndReason.MAX_PAGES if left else EndReason.FINISHED)
 
     async def _judge_deferred(self, run: SourceRun) -> None:
         while run.deferred and not run.queued:

@@ -14,7 +14,7 @@ import msgspec
 from gossamer.failpoints import failpoint
 from gossamer.model import Error, Fault, Lease, LeaseKind, Outcome, Reading, RequestOptions, Response
 from gossamer.ports import Fetcher, WorkerBus
-from gossamer.url import TRACKING, resolve_one
+from gossamer.url import resolve_one
 
 MAX_ROBOTS = 512 * 1024
 MAX_RETRY_AFTER = 86_400.0
@@ -119,15 +119,10 @@ def _redirect(lease: Lease, response: Response) -> tuple[str | None, Error | Non
     target = response.header("location")
     if not target:
         return None, Error(fault=Fault.PROTOCOL, text=f"status {response.status} without a Location to follow")
-    location = resolve_one(lease.url, target, drop=_dropped(lease.request))
+    location = resolve_one(lease.url, target, drop=lease.request.dropped)
     if location is None:
         return None, Error(fault=Fault.PROTOCOL, text=f"redirects to {target[:200]!r}, which cannot be followed")
     return location, None
-
-
-def _dropped(options: RequestOptions) -> frozenset[str]:
-    given = options.drop_parameters
-    return TRACKING if given is None else frozenset(name.lower() for name in given)
 
 
 def retry_after(value: str | None, date: str | None, now: float) -> float | None:

@@ -55,6 +55,9 @@ class Run:
                 for ingest in ingests:
                     tasks.create_task(ingest.follow(self.dispatcher.commits, self.dispatcher.acknowledge))
                 await self._dispatch(began)
+        except ExceptionGroup as failures:
+            # The first one is the cause; it ended the others.
+            raise failures.exceptions[0] from None
         finally:
             await self._bus.close()
         return self._summary(began)

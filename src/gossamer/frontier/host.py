@@ -80,12 +80,9 @@ class Lane:
         self._head = [item for item in self._head if item[1].id in kept]
         return before - len(self)
 
-    def drop_head(self) -> int:
+    def drop_untried(self) -> int:
         """Leave to the store what was never handed out. Returns by how much the lane shrank."""
-        dropped = len(self._head)
-        self._head.clear()
-        self.more = False
-        return dropped
+        return self.keep([page for page in self.pages() if page.attempts])
 
 
 class Host:

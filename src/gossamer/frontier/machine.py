@@ -27,12 +27,13 @@ from gossamer.frontier.policy import Judgement, Rules, backoff, judge, rank
 from gossamer.frontier.queues import Queues
 from gossamer.frontier.registry import Registry
 from gossamer.frontier.robots import judge_robots, parse_robots, product_token
-from gossamer.frontier.settling import page_verdict
+from gossamer.frontier.settling import found_in, page_verdict
 from gossamer.frontier.turns import SourceRun
 from gossamer.model import (
     MAX_RANK,
     Batch,
     Candidate,
+    Detour,
     Error,
     Fault,
     Found,
@@ -85,6 +86,8 @@ class Frontier:
         self._out: dict[int, _Out] = {}
         self._robots_out = 0
         self._homeless: dict[str, list[PendingPage]] = {}
+        self._shorter: dict[int, int] = {}
+        """Depths of pages that are queued or out with a greater one."""
         self._ledger = Ledger()
         self._hosts = Registry(rules, opened_at)
         self.queues = Queues(rules, self._hosts, self._ledger)
@@ -190,6 +193,26 @@ class Frontier:
         if place < MAX_RANK:
             run.deferred -= 1
             self._let_in(now, run, msgspec.structs.replace(page, depth=candidate.depth, rank=place))
+
+    def shorten(self, candidate: Candidate, detour: Detour) -> list[Found]:
+        """A shorter road to a page was found after the page itself. Returns where it leads from its new depth."""
+        self._ledger.batch.moved.append(
+            Moved(
+                page=detour.page,
+                depth=candidate.depth,
+                rank=detour.rank,
+                parent=candidate.parent,
+                position=candidate.position,
+            )
+        )
+        if not detour.final:
+            self._shorter[detour.page] = candidate.depth
+            return []
+        if detour.target is not None:
+            target = Found(source=candidate.source, urls=(detour.target,), depth=candidate.depth, parent=detour.page)
+            return [msgspec.structs.replace(target, hops=1)]
+        found = found_in(detour, candidate.source, detour.page, candidate.depth)
+        return [found] if found else []
 
     def judge_deferred(self, now: float, pages: Iterable[PendingPage]) -> None:
         """The source is drained and no better road turned up: refuse them, unless its limits have changed since."""
@@ -384,7 +407,8 @@ class Frontier:
         if self._worth_another_try(out.run, page, judgement):
             self._requeue(now, out.run, out.host, page, outcome)
             return None
-        verdict = page_verdict(page, outcome, judgement, self.rules)
+        depth = self._shorter.pop(page.id, page.depth)
+        verdict = page_verdict(msgspec.structs.replace(page, depth=depth), outcome, judgement, self.rules)
         self._ledger.batch.settled.append(verdict.settled)
         if verdict.redirect is not None and page.depth == 0:
             self._adopt_seed(out.run, verdict.redirect)

@@ -29,6 +29,8 @@ class Wanted(msgspec.Struct, frozen=True):
     host: str
     source: int
     after: Place
+    tried: int
+    """Only pages with at least so many attempts."""
 
 
 class Queues:
@@ -46,10 +48,11 @@ class Queues:
 
     def add(self, now: float, run: SourceRun, page: PendingPage) -> None:
         run.queued += 1
+        if run.capped:
+            return
         host = self._hosts.get(page.host)
         if host is None:
             run.parked = True
-        if host is None or run.capped:
             return
         lane = self._lane(host, run)
         if not self._doomed(now, run, host, page):
@@ -128,7 +131,9 @@ class Queues:
     # -- refills from the store
 
     def wanted(self) -> list[Wanted]:
-        return [Wanted(host, source, lane.tail) for (host, source), lane in self._hungry.items()]
+        return [
+            Wanted(host, source, lane.tail, self.runs[source].tried) for (host, source), lane in self._hungry.items()
+        ]
 
     def parked(self) -> list[SourceRun]:
         """Sources with pages in the store that no lane knows of."""
@@ -153,9 +158,7 @@ class Queues:
         kept = [
             page
             for page in pages
-            if page.id not in retried
-            and not (run.capped and not page.attempts)
-            and not self._doomed(now, run, lane.host, page)
+            if page.id not in retried and page.attempts >= run.tried and not self._doomed(now, run, lane.host, page)
         ]
         lane.refill(kept, (pages[-1].rank, pages[-1].id) if pages else None, more)
         self._in_memory += len(kept)
@@ -209,9 +212,9 @@ class Queues:
 
     def cap(self, run: SourceRun) -> None:
         """The source may begin no more pages: what was never handed out stays in the store."""
-        run.parked = False
         for lane in list(run.lanes.values()):
-            self._in_memory -= lane.drop_head()
+            self._in_memory -= lane.drop_untried()
+            self._note_hunger(lane)
             self._close_if_spent(lane)
 
     def next_time(self, robots_too: bool) -> float:

@@ -31,6 +31,10 @@ class ScopeJudge:
             return Why.SCOPE, f"outside the scope ({self.scope.mode.value})"
         return self._pattern_refusal(url) or self._type_refusal(url)
 
+    @property
+    def limits_depth(self) -> bool:
+        return self.scope.max_depth is not None
+
     def too_deep(self, depth: int) -> bool:
         return self.scope.max_depth is not None and depth > self.scope.max_depth
 

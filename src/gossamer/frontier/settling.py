@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from gossamer.frontier.policy import Judgement, Rules, status_text
-from gossamer.model import Found, Outcome, PendingPage, Reading, Settled, State, Why
+from gossamer.model import Detour, Document, Found, Outcome, PendingPage, Reading, Settled, State, Why
 
 
 class PageVerdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,10 +32,13 @@ def _read(page: PendingPage, outcome: Outcome, reading: Reading, rules: Rules) -
         return _verdict(page, outcome, State.FAILED, error=str(reading.error))
     if reading.refresh is not None and reading.refresh != page.url:
         return _redirected(page, outcome, reading.refresh, rules)
-    found = _links(page, reading)
+    nofollow = reading.document.links if reading.nofollow else reading.nofollow_links
+    document = msgspec.structs.replace(reading.document, nofollow=nofollow) if nofollow else reading.document
+    found = found_in(document, page.source, page.id, page.depth)
     if reading.noindex:
-        return _verdict(page, outcome, State.SKIPPED, reason=Why.NOINDEX, found=found)
-    return _verdict(page, outcome, State.COMPLETED, reading=reading, found=found)
+        links_only = Document(links=document.links, nofollow=document.nofollow)
+        return _verdict(page, outcome, State.SKIPPED, reason=Why.NOINDEX, document=links_only, found=found)
+    return _verdict(page, outcome, State.COMPLETED, document=document, found=found)
 
 
 def _redirected(page: PendingPage, outcome: Outcome, target: str, rules: Rules) -> PageVerdict:
@@ -50,12 +53,12 @@ def _redirected(page: PendingPage, outcome: Outcome, target: str, rules: Rules) 
     return msgspec.structs.replace(verdict, settled=settled, redirect=target)
 
 
-def _links(page: PendingPage, reading: Reading) -> Found | None:
-    links = reading.document.links
-    if not links:
+def found_in(document: Document | Detour, source: int, page: int, depth: int) -> Found | None:
+    """Where the links of a page lead, given its depth."""
+    if not document.links:
         return None
-    nofollow = frozenset(links if reading.nofollow else reading.nofollow_links)
-    return Found(source=page.source, urls=links, depth=page.depth + 1, parent=page.id, nofollow=nofollow)
+    nofollow = frozenset(document.nofollow)
+    return Found(source=source, urls=document.links, depth=depth + 1, parent=page, nofollow=nofollow)
 
 
 def _verdict(
@@ -65,7 +68,7 @@ def _verdict(
     *,
     reason: Why | None = None,
     error: str | None = None,
-    reading: Reading | None = None,
+    document: Document | None = None,
     found: Found | None = None,
 ) -> PageVerdict:
     settled = Settled(
@@ -82,6 +85,6 @@ def _verdict(
         last_modified=outcome.last_modified,
         size=outcome.size,
         elapsed=outcome.elapsed,
-        document=reading.document if reading else None,
+        document=document,
     )
     return PageVerdict(settled=settled, found=found)

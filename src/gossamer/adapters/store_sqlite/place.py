@@ -15,6 +15,17 @@ _OWN_FILES = (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", f"{DATABASE}-journ
 _held: set[int] = set()
 
 
+class InUseError(StorageError):
+    """Somebody has the data directory open."""
+
+    def __init__(self, directory: Path, owner: str) -> None:
+        super().__init__(
+            f"{directory} is in use by process {owner or 'unknown'}; "
+            "wait for it or stop it, or name another data directory"
+        )
+        self.by_us = owner == str(os.getpid())
+
+
 class Lock:
     """Held by one process for as long as it lives. The file stays behind, with the last owner's process id."""
 
@@ -29,10 +40,7 @@ class Lock:
         except BlockingIOError:
             owner = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
             os.close(descriptor)
-            raise StorageError(
-                f"{directory} is in use by process {owner or 'unknown'}; "
-                "wait for it or stop it, or name another data directory"
-            ) from None
+            raise InUseError(directory, owner) from None
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
         _held.add(descriptor)

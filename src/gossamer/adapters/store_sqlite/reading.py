@@ -62,26 +62,28 @@ SELECT json_group_array(json_object('id', id, 'source', source, 'url', url, 'hos
                                     'hops', hops, 'attempts', attempts) ORDER BY rank, id)
 FROM (SELECT * FROM pages
       WHERE source = ?1 AND host = (SELECT id FROM hosts WHERE key = ?2) AND (rank, id) > (?3, ?4)
-            AND state = 0 AND rank < 1048576
-      ORDER BY rank, id LIMIT ?5)
+            AND state = 0 AND rank < 1048576 AND attempts >= ?5
+      ORDER BY rank, id LIMIT ?6)
 """
 
 
-def pending(db: apsw.Connection, source: int, host: str, after: tuple[int, int], limit: int) -> list[PendingPage]:
-    return _pending_pages.decode(db.execute(_PENDING, (source, host, *after, limit)).get)
+def pending(
+    db: apsw.Connection, source: int, host: str, after: tuple[int, int], limit: int, tried: int
+) -> list[PendingPage]:
+    return _pending_pages.decode(db.execute(_PENDING, (source, host, *after, tried, limit)).get)
 
 
 _PENDING_HOSTS = """
 SELECT json_group_array(key ORDER BY key)
 FROM (SELECT key FROM hosts
       WHERE key > ?2 AND EXISTS (SELECT 1 FROM pages WHERE source IN (SELECT value FROM json_each(?1))
-                                 AND host = hosts.id AND state = 0 AND rank < 1048576)
+                                 AND host = hosts.id AND state = 0 AND rank < 1048576 AND attempts >= ?4)
       ORDER BY key LIMIT ?3)
 """
 
 
-def pending_hosts(db: apsw.Connection, of: Sequence[int], after: str, limit: int) -> list[str]:
-    return _texts.decode(db.execute(_PENDING_HOSTS, (array(of), after, limit)).get)
+def pending_hosts(db: apsw.Connection, of: Sequence[int], after: str, limit: int, tried: int) -> list[str]:
+    return _texts.decode(db.execute(_PENDING_HOSTS, (array(of), after, limit, tried)).get)
 
 
 _DEFERRED = """

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ import msgspec
 from gossamer.adapters.store_sqlite.bulk import Row
 from gossamer.adapters.store_sqlite.reading import array
 from gossamer.adapters.store_sqlite.writing import NUMBERS
-from gossamer.model import Delivery, Document, PageInfo, PageRecord, State
+from gossamer.model import Delivery, Detour, Document, PageInfo, PageRecord, State
 
 _STATES = {number: state for state, number in NUMBERS.items()}
 _MOST_ANCESTORS = 10_000
@@ -43,6 +43,32 @@ class _Page(NamedTuple):
     reason: str | None
     error: str | None
     document: bytes | None
+
+
+_DETOURS = """
+SELECT p.id, p.url, p.rank, p.state, p.target, d.body
+FROM json_each(?2) AS road CROSS JOIN pages p ON p.source = ?1 AND p.url = road.key AND p.depth > road.value
+LEFT JOIN documents d ON d.page = p.id
+WHERE p.rank < 1048576 AND (p.state < 3 OR d.page IS NOT NULL OR p.target IS NOT NULL)
+"""
+
+
+def detours(db: apsw.Connection, source: int, depths: Mapping[str, int]) -> list[Detour]:
+    found = []
+    for page, url, rank, state, target, body in db.execute(_DETOURS, (source, msgspec.json.encode(depths).decode())):
+        document = _NO_DOCUMENT if body is None else _document.decode(zlib.decompress(body))
+        found.append(
+            Detour(
+                page=page,
+                url=url,
+                rank=rank,
+                final=_STATES[state].final,
+                links=document.links,
+                nofollow=document.nofollow,
+                target=target,
+            )
+        )
+    return found
 
 
 class _Place(NamedTuple):
@@ -128,7 +154,9 @@ def _info(row: Row) -> PageInfo:
 
 
 def _record(page: _Page) -> PageRecord:
-    document = _NO_DOCUMENT if page.document is None else _document.decode(zlib.decompress(page.document))
+    # What a skipped page says is kept for its links alone.
+    hidden = page.document is None or _STATES[page.state] is not State.COMPLETED
+    document = _NO_DOCUMENT if hidden else _document.decode(zlib.decompress(page.document or b""))
     fetched_at = page.finished_at if page.status is not None or page.error is not None else None
     return PageRecord(
         url=page.url,

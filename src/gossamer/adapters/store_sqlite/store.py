@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
@@ -30,6 +30,7 @@ from gossamer.model import (
     Counts,
     Cursor,
     Delivery,
+    Detour,
     HostRecord,
     PageInfo,
     PendingPage,
@@ -77,6 +78,8 @@ class SqliteStore:
         try:
             await asyncio.get_running_loop().run_in_executor(store._thread, store._connect, durability)
         except BaseException:
+            # Who is cancelled does not wait for the thread, and what it opens meanwhile must not stay open.
+            store._thread.submit(store._disconnect)
             store._thread.shutdown(wait=False)
             raise
         return store
@@ -149,17 +152,22 @@ class SqliteStore:
     async def deferred(self, source: int, urls: Sequence[str]) -> list[PendingPage]:
         return await self._run(reading.deferred, source, urls)
 
+    async def detours(self, source: int, depths: Mapping[str, int]) -> list[Detour]:
+        return await self._run(records.detours, source, depths)
+
     async def some_deferred(self, source: int, limit: int) -> list[PendingPage]:
         return await self._run(reading.some_deferred, source, limit)
 
     async def hosts(self, keys: Sequence[str]) -> list[tuple[HostRecord, RobotsRecord | None]]:
         return await self._run(reading.hosts, keys)
 
-    async def pending_hosts(self, sources: Sequence[int], after: str, limit: int) -> list[str]:
-        return await self._run(reading.pending_hosts, sources, after, limit)
+    async def pending_hosts(self, sources: Sequence[int], after: str, limit: int, tried: int = 0) -> list[str]:
+        return await self._run(reading.pending_hosts, sources, after, limit, tried)
 
-    async def pending(self, source: int, host: str, after: tuple[int, int], limit: int) -> list[PendingPage]:
-        return await self._run(reading.pending, source, host, after, limit)
+    async def pending(
+        self, source: int, host: str, after: tuple[int, int], limit: int, tried: int = 0
+    ) -> list[PendingPage]:
+        return await self._run(reading.pending, source, host, after, limit, tried)
 
     async def commit(self, batch: Batch) -> None:
         if not batch:

@@ -51,7 +51,7 @@ _INSERT_PAGES = Bulk(
 _MOVE_PAGES = Bulk(
     "UPDATE pages SET depth = new.column2, rank = new.column3, parent = new.column4, position = new.column5 FROM (",
     5,
-    ") AS new WHERE pages.id = new.column1 AND +pages.state < 2",
+    ") AS new WHERE pages.id = new.column1",
 )
 
 _SETTLE_PAGES = Bulk(
