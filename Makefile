@@ -18,6 +18,7 @@ BENCH_READY := .venv-bench/.ready-$(call digest,requirements/bench.txt)
 UPGRADE ?=
 PAGES ?= 3000
 ROUNDS ?= 3
+MINUTES ?= 10
 
 .PHONY: help
 help: ## List what can be done
@@ -67,8 +68,8 @@ unit: $(READY) ## Run the tests, on all cores
 	$(BIN)/pytest -n auto -m 'not soak'
 
 .PHONY: soak
-soak: $(READY) ## Kill the crawler at random for minutes, and check that nothing is lost
-	$(BIN)/pytest -m soak
+soak: $(READY) ## Kill crawls again and again for MINUTES, and check that nothing is lost
+	$(BIN)/python -m tests.crash.soak --minutes $(MINUTES)
 
 .PHONY: bench
 bench: $(READY) $(BENCH_READY) ## Race gossamer against Scrapy on a site of PAGES pages, ROUNDS times

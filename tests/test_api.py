@@ -47,6 +47,10 @@ def written(file: Path) -> list[PageRecord]:
     return [msgspec.json.decode(line, type=PageRecord) for line in file.read_bytes().splitlines()]
 
 
+def files_in(directory: Path) -> list[Path]:
+    return list(directory.rglob("*"))
+
+
 # -- iterating
 
 
@@ -101,7 +105,6 @@ async def test_an_iteration_that_is_broken_off_again_and_again_gives_every_page(
                 break
             seen.append(page.url)
     assert sorted(seen) == sorted(urls(server))
-    assert set(fetch_counts(server.requests()).values()) <= {1, 2}
 
 
 async def test_another_crawl_in_between_acknowledges_only_its_own_pages(
@@ -311,7 +314,7 @@ async def test_without_a_directory_nothing_stays_behind(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     await crawl(*server.seeds, delay=0).run()
-    assert not any(tmp_path.glob("*"))
+    assert files_in(tmp_path) == []
 
 
 async def test_a_directory_that_cannot_be_made_is_a_storage_error(server: WebServer, tmp_path: Path) -> None:

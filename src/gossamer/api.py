@@ -25,7 +25,7 @@ from gossamer.config.options import Options, settings_from
 from gossamer.flow.reader import Reader, is_owed
 from gossamer.flow.run import Run
 from gossamer.model import PageRecord, Source, SourceSpec, SourceState, State, Stats, Summary
-from gossamer.ports import Store
+from gossamer.ports import StorageError, Store
 from gossamer.url import host_of
 from gossamer.wiring import make_ingests, make_run, open_store
 
@@ -185,10 +185,12 @@ def resume(settings: Settings, changed: Collection[str] = (), calls: Callbacks |
     """All sources of a data directory, each where it was: finished ones only see to it that their output is whole."""
 
     async def sources(store: Store) -> list[Source]:
-        return [
-            msgspec.structs.replace(source, spec=changed_spec(source.spec, settings, changed))
-            for source in await store.sources()
-        ]
+        known = await store.sources()
+        if not known:
+            raise StorageError(
+                f"{settings.data} has no crawl to resume: it was cut off before it began; start it again"
+            )
+        return [msgspec.structs.replace(source, spec=changed_spec(source.spec, settings, changed)) for source in known]
 
     return Crawl(settings, sources, calls or Callbacks())
 

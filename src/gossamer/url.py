@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import ada_url
-import tldextract
+from publicsuffixlist import PublicSuffixList
 
 _TRACKING = (
     "utm_source utm_medium utm_campaign utm_term utm_content utm_id utm_name utm_reader utm_brand utm_social "
@@ -26,15 +26,9 @@ _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 # Not after a stray `%` or `%4`: what is decoded there would make a new escape, and a second spelling.
 _ESCAPE = re.compile(r"(?<!%)(?<!%[0-9a-fA-F])%([0-9a-fA-F]{2})")
 _OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.\-]*:", re.IGNORECASE)
-# A path that every parser would leave as it is, from the root, from here or from some folders up.
-_PLAIN = re.compile(
-    r"(?=[^#])(?:(/)|\./|((?:\.\./)+))?((?:[\w~-][\w.~-]*/)*(?:[\w~-][\w.~-]*)?)(?:#.*)?", re.ASCII | re.DOTALL
-)
 _BLANK = "".join(map(chr, range(0x21)))
+_ADDRESS = re.compile(r"[0-9.]+|.*:.*")
 _MAX_HREF = 32_768
-_MAX_CLIMB = 8
-
-_suffixes = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
 
 
 def normalise(url: str, *, drop: frozenset[str] = TRACKING) -> str | None:
@@ -60,37 +54,20 @@ def resolve_one(base: str, href: str, *, drop: frozenset[str] = TRACKING) -> str
     href = href.strip(_BLANK)
     if not href or href[0] == "#" or len(href) > _MAX_HREF:
         return None
-    return _join_plain(base, href) or (None if _OTHER_SCHEME.match(href) else _spell(href, base, drop))
+    return _resolved(base if href[0] == "?" else _folder(base), href, drop)
 
 
-def _join_plain(base: str, href: str) -> str | None:
-    """Most links are plain paths: joined by hand in a fifth of the time, to what `_spell` would say."""
-    folders = _folders(base)
-    if not folders:
-        return None
-    if href.startswith(folders[0]):
-        href = href[len(folders[0]) - 1 :]
-    match = _PLAIN.fullmatch(href)
-    if match is None:
-        return None
-    root, climb, path = match.groups()
-    up = 0 if root else 1 + len(climb or "") // 3
-    return folders[up] + path if up < len(folders) else None
+@lru_cache(maxsize=16_384)
+def _resolved(base: str, href: str, drop: frozenset[str]) -> str | None:
+    # The pages of a folder share most of their links: few have to be worked out.
+    return None if _OTHER_SCHEME.match(href) else _spell(href, base, drop)
 
 
 @lru_cache(maxsize=64)
-def _folders(base: str) -> tuple[str, ...]:
-    """The root of a base URL, then its folder, and that folder's parents as far as links like to climb."""
-    url = normalise(base)
-    if url is None:
-        return ()
-    root = host_of(url) + "/"
-    path = url.partition("?")[0]
-    folders = [root, path[: path.rindex("/") + 1]]
-    while len(folders) < _MAX_CLIMB and folders[-1] != root:
-        folders.append(folders[-1][: folders[-1].rindex("/", 0, -1) + 1])
-    # Above the root is the root.
-    return (*folders, *[root] * (_MAX_CLIMB - len(folders)))
+def _folder(base: str) -> str:
+    """All of a base URL that a link with a path, or more, looks at."""
+    path = base.partition("#")[0].partition("?")[0]
+    return path[: path.rindex("/") + 1] if path.count("/") > 2 else base
 
 
 def _spell(href: str, base: str, drop: frozenset[str]) -> str | None:
@@ -148,7 +125,13 @@ def port_of(host: str) -> int:
 def site_of(host: str) -> str:
     """The registrable domain of a host key; addresses and one-word names are their own site."""
     name = hostname_of(host)
-    return _suffixes(name).top_domain_under_public_suffix or name
+    return name if _ADDRESS.fullmatch(name) else _suffixes().privatesuffix(name) or name
+
+
+@cache
+def _suffixes() -> PublicSuffixList:
+    # The list is read when it is first asked for: workers never do.
+    return PublicSuffixList()
 
 
 def path_of(url: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from gossamer.adapters.bus_local import LocalBus
@@ -18,7 +18,7 @@ from gossamer.flow.ingest import Ingest
 from gossamer.flow.run import Run, RunOptions
 from gossamer.model import Source
 from gossamer.parse.page import read
-from gossamer.ports import Bus, Store, WorkerBus
+from gossamer.ports import Bus, Store
 
 
 async def open_store(settings: Settings, read_only: bool = False) -> SqliteStore:
@@ -38,22 +38,9 @@ def make_run(settings: Settings, store: Store) -> Run:
 def make_bus(settings: Settings) -> Bus:
     """Children, or with no processes a worker within this one."""
     if settings.processes == 0:
-        return LocalBus(worker())
+        return LocalBus(lambda bus: work(bus, HttpFetcher(), read))
     limits = Limits(parse_timeout=settings.parse_timeout, memory=settings.worker_memory)
     return ProcessBus([sys.executable, "-m", "gossamer.worker"], settings.processes, limits)
-
-
-def worker() -> Callable[[WorkerBus], Awaitable[None]]:
-    """The fetch role, ready to be given its end of a bus."""
-
-    async def run(bus: WorkerBus) -> None:
-        fetcher = HttpFetcher()
-        try:
-            await work(bus, fetcher, read)
-        finally:
-            await fetcher.close()
-
-    return run
 
 
 def make_ingests(settings: Settings, store: Store, sources: Sequence[Source]) -> list[Ingest]:

@@ -114,6 +114,12 @@ class Crawler:
         with self._running(("resume", *flags), failpoint) as life:
             yield life
 
+    def verify(self) -> tuple[int, str]:
+        """What the command line says of the store."""
+        words = [sys.executable, "-m", "gossamer.cli", "verify", "--data", str(self.data)]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE)
+        return done.returncode, done.stdout + done.stderr
+
     @contextmanager
     def _running(self, command: tuple[str, ...], failpoint: str) -> Iterator[Life]:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("GOSSAMER_")}

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
+from math import inf
 from pathlib import Path
 
 import msgspec
@@ -42,6 +43,8 @@ class Inquest:
     def __init__(self, crawler: Crawler, *, delay: float) -> None:
         self.crawler = crawler
         self.problems: list[str] = []
+        self.first_request = 0.0
+        """Seconds into the last life, if there was anything left to ask for."""
         self.delay = delay
         self._last = Look()
         self._in_flight: Counter[str] = Counter()
@@ -79,7 +82,8 @@ class Inquest:
             self.problems.append(f"I9 exit code {life.wait()}: {life.stderr}")
             return
         to_do = [url for url, each in self.expected.items() if each.status and url not in self._last.final]
-        self.problems += late(life) if to_do else []
+        self.first_request = (life.first_request or inf) if to_do else 0.0
+        self.problems += late(self.first_request)
         seen = look(self.crawler.data)
         self._examine(seen)
         self.problems += unfinished(seen, life)
@@ -124,22 +128,26 @@ def unfinished(seen: Look, life: Life) -> list[str]:
     return [f"I9 {summary} and {seen.source} do not say that all {len(seen.pages)} pages are final"]
 
 
-def late(life: Life) -> list[str]:
+def late(first_request: float) -> list[str]:
     """I12"""
-    first = life.first_request
-    return [] if first is not None and first < SOON else [f"I12 the first request came after {first} s"]
+    return [] if first_request < SOON else [f"I12 the first request came after {first_request:.1f} s"]
 
 
 def file_problems(file: Path, final: Mapping[str, PageRecord]) -> list[str]:
     """I3: every final page on one line, as it is in the store, and nothing else."""
-    text = file.read_text()
-    problems = [] if text.endswith("\n") else ["I3 the output file ends in half a line"]
-    records = [msgspec.json.decode(line, type=PageRecord) for line in text.splitlines()]
+    lines = file.read_bytes().splitlines(keepends=True)
+    records = [record for record in map(_record, lines) if record is not None]
     often = Counter(record.url for record in records)
-    problems += [f"I3 {url}: {often[url]} lines" for url in often.keys() | final.keys() if often[url] != 1]
-    return problems + [
-        f"I3 {record.url}: the line is not the row" for record in records if record != final.get(record.url)
-    ]
+    half = [f"I3 half a line: {line!r}" for line in lines if _record(line) is None]
+    wrong = [f"I3 {record.url}: the line is not the row" for record in records if record != final.get(record.url)]
+    return half + wrong + [f"I3 {url}: {often[url]} lines" for url in often.keys() | final.keys() if often[url] != 1]
+
+
+def _record(line: bytes) -> PageRecord | None:
+    try:
+        return msgspec.json.decode(line, type=PageRecord) if line.endswith(b"\n") else None
+    except msgspec.DecodeError:
+        return None
 
 
 def fetch_problems(

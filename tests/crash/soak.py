@@ -37,6 +37,8 @@ class Report(msgspec.Struct):
     pages: int = 0
     deaths: Counter[str] = msgspec.field(default_factory=Counter)
     problems: list[str] = []
+    first_request: float = 0.0
+    """Of its last life, in seconds."""
 
 
 @click.command()
@@ -62,8 +64,9 @@ def play(seed: int) -> Report:
     """One crawl to its end. What it left behind is kept if there is something to find out."""
     began, folder = time.monotonic(), Path(tempfile.mkdtemp(prefix=f"gossamer-soak-{seed}-"))
     report = _play(Random(seed), seed, folder)
-    told = f"{report.deaths.total()} deaths ({_list(report.deaths)}), {report.pages} pages"
-    click.echo(f"seed {seed}: {told}, {time.monotonic() - began:.1f} s: {'see below' if report.problems else 'well'}")
+    times = f"{time.monotonic() - began:.1f} s, back at work after {report.first_request:.1f} s"
+    told = f"{report.pages} pages, {report.deaths.total()} deaths ({_list(report.deaths)}), {times}"
+    click.echo(f"seed {seed}: {told}: {'see below' if report.problems else 'well'}")
     if report.problems:
         click.echo("\n".join(f"  {problem}" for problem in [*report.problems, f"what it left is in {folder}"]))
     else:
@@ -78,7 +81,9 @@ def _play(chance: Random, seed: int, folder: Path) -> Report:
         crawler = Crawler(server, folder, *flags, processes=chance.randint(0, 3), rules=("--backoff-first", "50ms"))
         inquest = Inquest(crawler, delay=delay)
         deaths = _live_and_die(chance, inquest)
-        return Report(pages=len(inquest.expected), deaths=deaths, problems=inquest.problems)
+        return Report(
+            pages=len(inquest.expected), deaths=deaths, problems=inquest.problems, first_request=inquest.first_request
+        )
 
 
 def some_web(chance: Random, seed: int) -> Web:

@@ -47,10 +47,15 @@ def test_killed_around_robots_which_are_asked_for_again_only_where_need_be(rehea
 
 
 @pytest.mark.parametrize("statement", [1, 5])
-def test_killed_while_the_store_is_made(rehearsal: Rehearsal, statement: int) -> None:
+def test_killed_while_the_store_is_made_there_is_nothing_to_resume_yet(rehearsal: Rehearsal, statement: int) -> None:
     inquest = rehearsal.small(1)
     with inquest.crawler.crawl(failpoint=f"migration:{statement}") as life:
         assert life.wait() == KILLED, life.stderr
+    code, said = inquest.crawler.verify()
+    assert (code, "has no store" in said) == (3, True)
+    with inquest.crawler.resume() as life:
+        assert life.wait() == 3
+    assert "has no crawl to resume" in life.stderr.splitlines()[-1]
     inquest.to_the_end()
     assert not inquest.problems
 

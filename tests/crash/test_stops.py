@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 
@@ -14,7 +12,7 @@ import pytest
 from gossamer.model import EndReason, SourceState, State
 from gossamer.testing.web import differences, fetch_counts
 from tests.crash.conftest import Rehearsal
-from tests.crash.inquest import Inquest, fetch_problems, file_problems, impoliteness
+from tests.crash.inquest import fetch_problems, file_problems, impoliteness
 from tests.crash.look import look
 
 INTERRUPTED = 130
@@ -132,12 +130,6 @@ def test_verify_on_the_command_line_finds_a_killed_store_sound(rehearsal: Rehear
     inquest = rehearsal.small(1)
     with inquest.crawler.crawl(failpoint="page-committed:3") as life:
         life.wait()
-    assert verify(inquest) == (0, f"{inquest.crawler.data} is sound\n")
+    assert inquest.crawler.verify() == (0, f"{inquest.crawler.data} is sound\n")
     inquest.to_the_end()
     assert not inquest.problems
-
-
-def verify(inquest: Inquest) -> tuple[int, str]:
-    words = [sys.executable, "-m", "gossamer.cli", "verify", "--data", str(inquest.crawler.data)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
-    return done.returncode, done.stdout + done.stderr

@@ -15,7 +15,7 @@ from gossamer.model import PageRecord, State, Summary
 from gossamer.testing.web import Host, Link, Page, Request, Robots, Web
 
 QUICKLY: Options = {"delay": 0, "backoff_first": 0.02}
-PATIENCE = 60.0
+PATIENCE = 30.0
 """Far beyond what any of these crawls takes: whoever gets there hangs."""
 
 

@@ -67,9 +67,9 @@ async def test_any_scope_follows_every_link_and_names_that_are_none_fail() -> No
     assert all("dns: " in (record.error or "") for record in outside)
 
 
-@pytest.mark.parametrize("max_depth", [0, 1, 3])
-async def test_depth_ends_where_it_should(max_depth: int) -> None:
-    with WebServer(make_web(seed=5, hosts=2, pages_per_host=40, features=WALKED)) as server:
+@pytest.mark.parametrize(("max_depth", "hosts"), [(0, 1), (0, 2), (1, 1), (3, 2)])
+async def test_depth_ends_where_it_should(max_depth: int, hosts: int) -> None:
+    with WebServer(make_web(seed=5, hosts=hosts, pages_per_host=40, features=WALKED)) as server:
         # One at a time, level by level: every page is found by its shortest road first.
         result = await crawled(*server.seeds, max_depth=max_depth, concurrency=1)
     assert not differences(server.web.expected(server.seeds, max_depth=max_depth), result.records, depth=True)

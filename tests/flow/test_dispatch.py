@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import msgspec
 import pytest
 
@@ -50,7 +52,7 @@ async def test_what_a_page_leads_to_is_committed_with_the_page(stage: Stage) -> 
     pytest.fail("the seed was never settled")
 
 
-@pytest.mark.parametrize("good", range(8))
+@pytest.mark.parametrize("good", range(6))
 async def test_a_commit_that_fails_sends_nothing_and_ends_the_run(stage: Stage, good: int) -> None:
     stage.bus.answer = site(TREE)
     source = await stage.source()
@@ -58,10 +60,8 @@ async def test_a_commit_that_fails_sends_nothing_and_ends_the_run(stage: Stage, 
     with pytest.raises(StorageError, match="disk is full"):
         await stage.run(await stage.dispatcher(source))
     assert len([event for event in stage.events if isinstance(event, Committed)]) == good
-    assert not stage.events or good == 0 or len(stage.events) <= 2 * good
-    uncommitted = [event for event in stage.events if isinstance(event, Sent)]
     committed = {fact.token for event in stage.events if isinstance(event, Committed) for fact in event.batch.leased}
-    assert {lease.token for event in uncommitted for lease in event.leases if lease.page} <= committed
+    assert {lease.token for lease in stage.sent if lease.kind is LeaseKind.PAGE} == committed
 
 
 async def test_what_was_committed_before_a_failure_is_where_the_next_run_begins(stage: Stage) -> None:
@@ -132,7 +132,7 @@ async def test_a_delay_lies_between_two_leases_of_a_host(stage: Stage) -> None:
     stage.bus.answer = site(TREE)
     await stage.run(await stage.dispatcher(await stage.source(spec(delay=5.0))))
     times = [event.at for event in stage.events if isinstance(event, Sent)]
-    assert all(later - earlier >= 5.0 for earlier, later in zip(times, times[1:], strict=False))
+    assert all(later - earlier >= 5.0 for earlier, later in pairwise(times))
     assert all(len(event.leases) == 1 for event in stage.events if isinstance(event, Sent))
     assert len(times) == len(KNOWN) + 1
 
@@ -222,7 +222,7 @@ async def test_two_sources_share_a_host_and_its_clock(stage: Stage) -> None:
     await stage.run(await stage.dispatcher(one, two))
     assert await stage.states(1) == await stage.states(2) == KNOWN
     times = [event.at for event in stage.events if isinstance(event, Sent)]
-    assert all(later - earlier >= 1.0 for earlier, later in zip(times, times[1:], strict=False))
+    assert all(later - earlier >= 1.0 for earlier, later in pairwise(times))
     assert [lease.kind for lease in stage.sent].count(LeaseKind.ROBOTS) == 1
     turns = [lease.source for lease in stage.sent if lease.kind is LeaseKind.PAGE]
     assert {*turns[:4]} == {1, 2}, "sources take turns"

@@ -45,6 +45,8 @@ class ReadableStore(Store, Protocol):
 
 def run_crawl(make: Callable[[], Running], settings: Settings, title: str, *, as_json: bool = False) -> int:
     """From the first request to the exit code."""
+    # The store's thread gives the interpreter up with every statement: let it have it back soon.
+    sys.setswitchinterval(0.0005)
     return asyncio.run(_run(make, settings, title, as_json=as_json))
 
 

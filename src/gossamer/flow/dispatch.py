@@ -33,6 +33,9 @@ from gossamer.model import (
 from gossamer.ports import Bus, Clock, Store
 
 _LONGEST_WAIT = 0.5
+_MOMENT = 0.004
+_FEW = 4
+"""Outcomes are few when there are this many times as many leases out."""
 _REFILLS = 256
 _HOSTS_AT_ONCE = 512
 _DEFERRED_AT_ONCE = 1_000
@@ -72,7 +75,7 @@ class Dispatcher:
 
     async def cycle(self) -> bool:
         """One round. False once there is nothing left to do."""
-        outcomes = await self._bus.receive(self._wait)
+        outcomes = await self._gather()
         now = self._clock.now()
         await self._restock(now)
         await self._refill(now)
@@ -102,6 +105,14 @@ class Dispatcher:
         self._cursors[cursor.consumer] = cursor
 
     # -- the steps of a cycle
+
+    async def _gather(self) -> list[Outcome]:
+        """What has come back. With much still out, a moment more makes one commit of several."""
+        outcomes = await self._bus.receive(self._wait)
+        if outcomes and len(outcomes) * _FEW < self.frontier.leased:
+            await self._clock.sleep(_MOMENT)
+            outcomes += await self._bus.receive(0)
+        return outcomes
 
     def _settle(self, now: float, outcomes: Iterable[Outcome]) -> list[Found]:
         found: list[Found] = []

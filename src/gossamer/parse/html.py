@@ -6,15 +6,13 @@ Only this module and `charset` know the parser.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from typing import NamedTuple, TypeAlias
 
 import turbohtml
 
 Tree: TypeAlias = turbohtml.Document
 
-_LINKS = "a[href], area[href], iframe[src], frame[src]"
-_NOFOLLOW = 'a[href][rel~="nofollow" i], area[href][rel~="nofollow" i]'
+_LINKING = ("a", "area", "iframe", "frame")
 _REFRESH = re.compile(
     r"""\s*(?P<delay>\d+)?(?:\.[\d.]*)?\s*(?:[;,\s]\s*)?(?:url\s*=\s*)?(?P<quote>["']?)(?P<url>.*)""",
     re.IGNORECASE | re.DOTALL,
@@ -85,10 +83,10 @@ def parse_refresh(content: str) -> Refresh | None:
 
 def mentions(tree: Tree) -> dict[str, bool]:
     """The hrefs of all links in document order, each with whether some mention of it may be followed."""
-    mentioned = Counter(_hrefs(tree, _LINKS))
-    refused = Counter(_hrefs(tree, _NOFOLLOW))
-    return {href: times > refused.get(href, 0) for href, times in mentioned.items()}
-
-
-def _hrefs(tree: Tree, selector: str) -> list[str]:
-    return [element.attr("href") or element.attr("src") or "" for element in tree.select(selector)]
+    found: dict[str, bool] = {}
+    for element in tree.iter_elements(_LINKING):
+        href = element.attr("href") or element.attr("src")
+        if href:
+            rel = element.attr("rel")
+            found[href] = rel is None or "nofollow" not in rel.lower().split() or found.get(href, False)
+    return found

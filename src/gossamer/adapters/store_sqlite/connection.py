@@ -71,19 +71,26 @@ def open_to_read(directory: Path) -> apsw.Connection:
     """Open beside a running writer, or after one."""
     file = directory / DATABASE
     if not file.is_file():
-        raise StorageError(f"{directory} has no store; crawl something first, or name another data directory")
+        raise _no_store(directory)
     db = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)
     try:
         _check(db, directory)
         db.set_busy_timeout(5_000)
-        _check_not_older(db, directory)
+        _check_current(db, directory)
     except BaseException:
         db.close()
         raise
     return db
 
 
-def _check_not_older(db: apsw.Connection, directory: Path) -> None:
+def _no_store(directory: Path) -> StorageError:
+    return StorageError(f"{directory} has no store; crawl something first, or name another data directory")
+
+
+def _check_current(db: apsw.Connection, directory: Path) -> None:
+    if not _tables(db):
+        # Its maker was killed before the first tables were there.
+        raise _no_store(directory)
     if version_of(db) < newest_version():
         raise StorageError(
             f"{directory / DATABASE} was written by an older gossamer (version {version_of(db)} of its tables, "
@@ -97,11 +104,14 @@ def _check(db: apsw.Connection, directory: Path) -> None:
     if tuple(map(int, version.split("."))) < _OLDEST_SQLITE:
         raise StorageError(f"SQLite {version} can damage a store; install apsw 3.54 or later, which brings its own")
     file = directory / DATABASE
-    tables = db.execute("SELECT count(*) FROM sqlite_schema").get
-    if tables and db.pragma("application_id") != APPLICATION:
+    if _tables(db) and db.pragma("application_id") != APPLICATION:
         raise StorageError(f"{file} belongs to another program; name another data directory")
     if version_of(db) > newest_version():
         raise StorageError(
             f"{file} was written by a newer gossamer (version {version_of(db)} of its tables, "
             f"this one knows {newest_version()}); upgrade gossamer, or name another data directory"
         )
+
+
+def _tables(db: apsw.Connection) -> int:
+    return int(db.execute("SELECT count(*) FROM sqlite_schema").get)

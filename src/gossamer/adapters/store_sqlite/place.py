@@ -23,7 +23,8 @@ class InUseError(StorageError):
             f"{directory} is in use by process {owner or 'unknown'}; "
             "wait for it or stop it, or name another data directory"
         )
-        self.by_us = owner == str(os.getpid())
+        # Who has only just come has not signed yet, and may be this process too.
+        self.by_us = owner in ("", str(os.getpid()))
 
 
 class Lock:

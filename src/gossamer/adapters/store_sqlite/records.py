@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
 import apsw
 import msgspec
+import zstandard
 
 from gossamer.adapters.store_sqlite.bulk import Row
 from gossamer.adapters.store_sqlite.reading import array
@@ -22,6 +22,7 @@ _MOST_ANCESTORS = 10_000
 _NO_DOCUMENT = Document()
 
 _document = msgspec.msgpack.Decoder(Document)
+_zstd = zstandard.ZstdDecompressor()
 
 
 class _Page(NamedTuple):
@@ -56,7 +57,7 @@ WHERE p.rank < 1048576 AND (p.state < 3 OR d.page IS NOT NULL OR p.target IS NOT
 def detours(db: apsw.Connection, source: int, depths: Mapping[str, int]) -> list[Detour]:
     found = []
     for page, url, rank, state, target, body in db.execute(_DETOURS, (source, msgspec.json.encode(depths).decode())):
-        document = _NO_DOCUMENT if body is None else _document.decode(zlib.decompress(body))
+        document = _NO_DOCUMENT if body is None else _document.decode(_zstd.decompress(body))
         found.append(
             Detour(
                 page=page,
@@ -156,7 +157,7 @@ def _info(row: Row) -> PageInfo:
 def _record(page: _Page) -> PageRecord:
     # What a skipped page says is kept for its links alone.
     hidden = page.document is None or _STATES[page.state] is not State.COMPLETED
-    document = _NO_DOCUMENT if hidden else _document.decode(zlib.decompress(page.document or b""))
+    document = _NO_DOCUMENT if hidden else _document.decode(_zstd.decompress(page.document or b""))
     fetched_at = page.finished_at if page.status is not None or page.error is not None else None
     return PageRecord(
         url=page.url,

@@ -7,12 +7,12 @@ lease has not left the process yet.
 
 from __future__ import annotations
 
-import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 import apsw
 import msgspec
+import zstandard
 
 from gossamer.adapters.store_sqlite.bulk import Bulk, Row
 from gossamer.adapters.store_sqlite.migrations import transaction
@@ -37,6 +37,7 @@ _NO_DOCUMENT = Document()
 
 _json = msgspec.json.Encoder()
 _msgpack = msgspec.msgpack.Encoder()
+_zstd = zstandard.ZstdCompressor()
 
 _NAME_HOSTS = Bulk("INSERT INTO hosts (key)", 1, "ON CONFLICT (key) DO NOTHING")
 
@@ -190,7 +191,7 @@ def _settle_pages(db: apsw.Connection, settled: Sequence[Settled]) -> None:
 
 
 def _pack(document: Document) -> bytes:
-    return zlib.compress(_msgpack.encode(document), 1)
+    return _zstd.compress(_msgpack.encode(document))
 
 
 def _lease_pages(db: apsw.Connection, leased: Sequence[Leased]) -> None:
