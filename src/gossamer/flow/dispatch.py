@@ -185,7 +185,6 @@ class Dispatcher:
     def _note(self, now: float, batch: Batch) -> None:
         self.tally.add(now, batch)
         self.commits.tell()
-        self.frontier.evict_idle()
         if batch.settled:
             failpoint("page-committed")
         if batch.robots:
@@ -209,6 +208,7 @@ class Dispatcher:
     async def _restock(self, now: float) -> None:
         """Bring hosts with pages in the store back into memory, a few at a time."""
         self._restocked = 0
+        self.frontier.evict_idle()
         for run in self.frontier.queues.parked():
             after, opened = self._scans.get(run.id, ("", 0))
             keys = await self._store.pending_hosts([run.id], after, _HOSTS_AT_ONCE, run.tried)
@@ -239,6 +239,9 @@ class Dispatcher:
             self.frontier.end_source(run.id, state, EndReason.MAX_PAGES if left else EndReason.FINISHED)
 
     async def _judge_deferred(self, run: SourceRun) -> None:
+        if run.deferred:
+            # Some may have been deferred in this very cycle: the store must know them before it is asked.
+            await self._commit(self._clock.now())
         while run.deferred and not run.queued:
             pages = await self._store.some_deferred(run.id, _DEFERRED_AT_ONCE)
             if not pages:

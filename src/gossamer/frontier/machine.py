@@ -26,8 +26,9 @@ from gossamer.frontier.ledger import Ledger
 from gossamer.frontier.policy import Judgement, Rules, backoff, judge, rank
 from gossamer.frontier.queues import Queues
 from gossamer.frontier.registry import Registry
+from gossamer.frontier.roads import Roads
 from gossamer.frontier.robots import judge_robots, parse_robots, product_token
-from gossamer.frontier.settling import found_in, page_verdict
+from gossamer.frontier.settling import page_verdict
 from gossamer.frontier.turns import SourceRun
 from gossamer.model import (
     MAX_RANK,
@@ -86,8 +87,7 @@ class Frontier:
         self._out: dict[int, _Out] = {}
         self._robots_out = 0
         self._homeless: dict[str, list[PendingPage]] = {}
-        self._shorter: dict[int, int] = {}
-        """Depths of pages that are queued or out with a greater one."""
+        self._roads = Roads()
         self._ledger = Ledger()
         self._hosts = Registry(rules, opened_at)
         self.queues = Queues(rules, self._hosts, self._ledger)
@@ -145,6 +145,7 @@ class Frontier:
 
     def collect(self, now: float, wall: float) -> Batch:
         """All that was decided since the last time, to be committed before its effects are released."""
+        self._roads.committed()
         return self._ledger.collect(now, wall, self._hosts.collect(now, wall))
 
     def evict_idle(self) -> None:
@@ -185,34 +186,33 @@ class Frontier:
         """Another road to a deferred page was found; if it is better, the page moves. Call before `admit`."""
         run = self.queues.runs[page.source]
         place = self._rank(run, candidate)
-        if place >= page.rank:
-            return
-        self._ledger.batch.moved.append(
-            Moved(page=page.id, depth=candidate.depth, rank=place, parent=candidate.parent, position=candidate.position)
-        )
-        if place < MAX_RANK:
-            run.deferred -= 1
-            self._let_in(now, run, msgspec.structs.replace(page, depth=candidate.depth, rank=place))
+        if self._roads.was_let_in(page):
+            self._move(self._roads.shorten_let_in(page, candidate) if place < MAX_RANK else None)
+        elif place < page.rank:
+            moved = msgspec.structs.replace(page, depth=candidate.depth, rank=place)
+            self._move(
+                Moved(
+                    page=page.id,
+                    depth=candidate.depth,
+                    rank=place,
+                    parent=candidate.parent,
+                    position=candidate.position,
+                )
+            )
+            if place < MAX_RANK:
+                run.deferred -= 1
+                self._roads.let_in(moved)
+                self._let_in(now, run, moved)
 
     def shorten(self, candidate: Candidate, detour: Detour) -> list[Found]:
         """A shorter road to a page was found after the page itself. Returns where it leads from its new depth."""
-        self._ledger.batch.moved.append(
-            Moved(
-                page=detour.page,
-                depth=candidate.depth,
-                rank=detour.rank,
-                parent=candidate.parent,
-                position=candidate.position,
-            )
-        )
-        if not detour.final:
-            self._shorter[detour.page] = candidate.depth
-            return []
-        if detour.target is not None:
-            target = Found(source=candidate.source, urls=(detour.target,), depth=candidate.depth, parent=detour.page)
-            return [msgspec.structs.replace(target, hops=1)]
-        found = found_in(detour, candidate.source, detour.page, candidate.depth)
-        return [found] if found else []
+        moved, behind = self._roads.shorten(candidate, detour)
+        self._move(moved)
+        return behind
+
+    def _move(self, moved: Moved | None) -> None:
+        if moved is not None:
+            self._ledger.batch.moved.append(moved)
 
     def judge_deferred(self, now: float, pages: Iterable[PendingPage]) -> None:
         """The source is drained and no better road turned up: refuse them, unless its limits have changed since."""
@@ -407,9 +407,10 @@ class Frontier:
         if self._worth_another_try(out.run, page, judgement):
             self._requeue(now, out.run, out.host, page, outcome)
             return None
-        depth = self._shorter.pop(page.id, page.depth)
-        verdict = page_verdict(msgspec.structs.replace(page, depth=depth), outcome, judgement, self.rules)
+        page = msgspec.structs.replace(page, depth=self._roads.depth(page))
+        verdict = page_verdict(page, outcome, judgement, self.rules)
         self._ledger.batch.settled.append(verdict.settled)
+        self._roads.settled(page, verdict.found)
         if verdict.redirect is not None and page.depth == 0:
             self._adopt_seed(out.run, verdict.redirect)
         return verdict.found

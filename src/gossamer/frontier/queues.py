@@ -85,7 +85,7 @@ class Queues:
         self.schedule(now, lane.host)
 
     def _note_hunger(self, lane: Lane) -> None:
-        if lane.more and len(lane) < self._rules.host_queue // 4:
+        if lane.more and 4 * len(lane) < self._rules.host_queue:
             self._hungry[lane.host.key, lane.source] = lane
 
     def _close_if_spent(self, lane: Lane) -> None:

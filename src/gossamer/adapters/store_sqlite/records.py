@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import apsw
 import msgspec
-import zstandard
 
 from gossamer.adapters.store_sqlite.bulk import Row
+from gossamer.adapters.store_sqlite.packing import unpack
 from gossamer.adapters.store_sqlite.reading import array
 from gossamer.adapters.store_sqlite.writing import NUMBERS
 from gossamer.model import Delivery, Detour, Document, PageInfo, PageRecord, State
@@ -20,9 +20,6 @@ from gossamer.model import Delivery, Detour, Document, PageInfo, PageRecord, Sta
 _STATES = {number: state for state, number in NUMBERS.items()}
 _MOST_ANCESTORS = 10_000
 _NO_DOCUMENT = Document()
-
-_document = msgspec.msgpack.Decoder(Document)
-_zstd = zstandard.ZstdDecompressor()
 
 
 class _Page(NamedTuple):
@@ -57,7 +54,7 @@ WHERE p.rank < 1048576 AND (p.state < 3 OR d.page IS NOT NULL OR p.target IS NOT
 def detours(db: apsw.Connection, source: int, depths: Mapping[str, int]) -> list[Detour]:
     found = []
     for page, url, rank, state, target, body in db.execute(_DETOURS, (source, msgspec.json.encode(depths).decode())):
-        document = _NO_DOCUMENT if body is None else _document.decode(_zstd.decompress(body))
+        document = _NO_DOCUMENT if body is None else unpack(body)
         found.append(
             Detour(
                 page=page,
@@ -157,7 +154,7 @@ def _info(row: Row) -> PageInfo:
 def _record(page: _Page) -> PageRecord:
     # What a skipped page says is kept for its links alone.
     hidden = page.document is None or _STATES[page.state] is not State.COMPLETED
-    document = _NO_DOCUMENT if hidden else _document.decode(_zstd.decompress(page.document or b""))
+    document = _NO_DOCUMENT if hidden else unpack(page.document or b"")
     fetched_at = page.finished_at if page.status is not None or page.error is not None else None
     return PageRecord(
         url=page.url,

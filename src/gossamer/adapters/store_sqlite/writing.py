@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 
 import apsw
 import msgspec
-import zstandard
 
 from gossamer.adapters.store_sqlite.bulk import Bulk, Row
 from gossamer.adapters.store_sqlite.migrations import transaction
+from gossamer.adapters.store_sqlite.packing import pack
 from gossamer.model import (
     Batch,
     Cursor,
@@ -36,8 +36,6 @@ _FINAL = frozenset(state for state in State if state.final)
 _NO_DOCUMENT = Document()
 
 _json = msgspec.json.Encoder()
-_msgpack = msgspec.msgpack.Encoder()
-_zstd = zstandard.ZstdCompressor()
 
 _NAME_HOSTS = Bulk("INSERT INTO hosts (key)", 1, "ON CONFLICT (key) DO NOTHING")
 
@@ -52,7 +50,7 @@ _INSERT_PAGES = Bulk(
 _MOVE_PAGES = Bulk(
     "UPDATE pages SET depth = new.column2, rank = new.column3, parent = new.column4, position = new.column5 FROM (",
     5,
-    ") AS new WHERE pages.id = new.column1",
+    ") AS new WHERE pages.id = new.column1 AND +pages.state < 2",
 )
 
 _SETTLE_PAGES = Bulk(
@@ -187,11 +185,7 @@ def _settle_pages(db: apsw.Connection, settled: Sequence[Settled]) -> None:
         ],
     )
     _expect(changed, len(settled), "settled", "final already")
-    _INSERT_DOCUMENTS.run(db, [(fact.page, _pack(fact.document)) for fact in settled if fact.document is not None])
-
-
-def _pack(document: Document) -> bytes:
-    return _zstd.compress(_msgpack.encode(document))
+    _INSERT_DOCUMENTS.run(db, [(fact.page, pack(fact.document)) for fact in settled if fact.document is not None])
 
 
 def _lease_pages(db: apsw.Connection, leased: Sequence[Leased]) -> None:
