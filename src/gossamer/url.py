@@ -54,20 +54,25 @@ def resolve_one(base: str, href: str, *, drop: frozenset[str] = TRACKING) -> str
     href = href.strip(_BLANK)
     if not href or href[0] == "#" or len(href) > _MAX_HREF:
         return None
-    return _resolved(base if href[0] == "?" else _folder(base), href, drop)
+    return _resolved(_seen_from(base, href), href, drop)
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=32_768)
 def _resolved(base: str, href: str, drop: frozenset[str]) -> str | None:
-    # The pages of a folder share most of their links: few have to be worked out.
+    # Pages of a site share most of their links: few have to be worked out.
     return None if _OTHER_SCHEME.match(href) else _spell(href, base, drop)
 
 
+def _seen_from(base: str, href: str) -> str:
+    """As much of a base URL as the link looks at: the root, the folder, or all of it."""
+    root, folder = _root_and_folder(base)
+    return root if href[0] == "/" or href.startswith(("http://", "https://")) else base if href[0] == "?" else folder
+
+
 @lru_cache(maxsize=64)
-def _folder(base: str) -> str:
-    """All of a base URL that a link with a path, or more, looks at."""
-    path = base.partition("#")[0].partition("?")[0]
-    return path[: path.rindex("/") + 1] if path.count("/") > 2 else base
+def _root_and_folder(base: str) -> tuple[str, str]:
+    path = (normalise(base) or base).partition("?")[0]
+    return path[: path.find("/", 8) + 1] or base, path[: path.rfind("/") + 1] or base
 
 
 def _spell(href: str, base: str, drop: frozenset[str]) -> str | None:

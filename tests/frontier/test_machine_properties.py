@@ -25,7 +25,7 @@ from gossamer.model import Document, Found, Lease, LeaseKind, Outcome, PendingPa
 from tests.frontier.rehearsal import HOSTS, RETURNED, ROBOTS, TIMEOUT, Rehearsal
 
 PATHS = [f"/{name}{number}" for name in ("", "a/b/", "private/") for number in range(14)]
-ANSWERS = ("page", "page", "page", "404", "500", "429", "timeout", "returned", "redirect", "links")
+ANSWERS = ("page", "page", "page", "404", "500", "429", "429", "timeout", "returned", "redirect", "links")
 
 
 class Histories(RuleBasedStateMachine):
