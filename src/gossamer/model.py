@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container
 from enum import StrEnum
+from functools import lru_cache
 
 import msgspec
 
@@ -139,6 +140,7 @@ class RequestOptions(msgspec.Struct, frozen=True, kw_only=True):
 _PRODUCT = re.compile(r"(?:Mozilla/[\d.]+ \(compatible; *)?([A-Za-z0-9_-]+)", re.IGNORECASE)
 
 
+@lru_cache(maxsize=64)
 def product_token(user_agent: str) -> str:
     """The name that robots files and robots tags know a crawler by.
 

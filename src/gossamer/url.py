@@ -29,6 +29,7 @@ _OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.\-]*:", re.IGNORECASE)
 _BLANK = "".join(map(chr, range(0x21)))
 _ADDRESS = re.compile(r"[0-9.]+|.*:.*")
 _MAX_HREF = 32_768
+_SHORT = 512
 
 
 def normalise(url: str, *, drop: frozenset[str] = TRACKING) -> str | None:
@@ -41,12 +42,20 @@ def resolve(base: str, hrefs: Iterable[str], *, drop: frozenset[str] = TRACKING)
 
     mailto, javascript, tel, data and pure anchors lead nowhere and are left out.
     """
-    found: dict[str, None] = {}
-    for href in dict.fromkeys(hrefs):
-        url = resolve_one(base, href, drop=drop)
-        if url is not None:
-            found[url] = None
-    return list(found)
+    return list(dict.fromkeys(resolve_each(base, hrefs, drop=drop).values()))
+
+
+def resolve_each(base: str, hrefs: Iterable[str], *, drop: frozenset[str] = TRACKING) -> dict[str, str]:
+    """The target of every href that leads somewhere."""
+    root, _ = _root_and_folder(base)
+    found: dict[str, str] = {}
+    for href in hrefs:
+        # Links from the root are most of the links there are, and have one target wherever they stand.
+        plain = href[:1] == "/" and len(href) < _SHORT and href.isprintable()
+        target = _resolved(root, href.rstrip(" "), drop) if plain else resolve_one(base, href, drop=drop)
+        if target is not None:
+            found[href] = target
+    return found
 
 
 def resolve_one(base: str, href: str, *, drop: frozenset[str] = TRACKING) -> str | None:
@@ -54,7 +63,9 @@ def resolve_one(base: str, href: str, *, drop: frozenset[str] = TRACKING) -> str
     href = href.strip(_BLANK)
     if not href or href[0] == "#" or len(href) > _MAX_HREF:
         return None
-    return _resolved(_seen_from(base, href), href, drop)
+    # What is long is seldom seen twice, and would fill the memory of the rest.
+    work_out = _resolved if len(href) < _SHORT else _resolved.__wrapped__
+    return work_out(_seen_from(base, href), href, drop)
 
 
 @lru_cache(maxsize=32_768)

@@ -7,18 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gossamer.adapters.bus_local import LocalBus
-from gossamer.adapters.bus_processes import Limits, ProcessBus
+from gossamer.adapters.bus_processes.bus import ProcessBus
+from gossamer.adapters.bus_processes.watch import Limits
 from gossamer.adapters.clock_system import SystemClock
-from gossamer.adapters.fetcher_http import HttpFetcher
 from gossamer.adapters.sink_jsonl import JsonlSink
 from gossamer.adapters.store_sqlite import SqliteStore
 from gossamer.config import Settings
-from gossamer.flow.fetch import work
 from gossamer.flow.ingest import Ingest
 from gossamer.flow.run import Run, RunOptions
 from gossamer.model import Source
-from gossamer.parse.page import read
-from gossamer.ports import Bus, Store
+from gossamer.ports import Bus, Store, WorkerBus
 
 
 async def open_store(settings: Settings, read_only: bool = False) -> SqliteStore:
@@ -38,9 +36,18 @@ def make_run(settings: Settings, store: Store) -> Run:
 def make_bus(settings: Settings) -> Bus:
     """Children, or with no processes a worker within this one."""
     if settings.processes == 0:
-        return LocalBus(lambda bus: work(bus, HttpFetcher(), read))
+        return LocalBus(_work_here)
     limits = Limits(parse_timeout=settings.parse_timeout, memory=settings.worker_memory)
     return ProcessBus([sys.executable, "-m", "gossamer.worker"], settings.processes, limits)
+
+
+async def _work_here(bus: WorkerBus) -> None:
+    # Loaded only here: a dispatcher with children need not know how to fetch and read.
+    from gossamer.adapters.fetcher_http import HttpFetcher
+    from gossamer.flow.fetch import work
+    from gossamer.parse.page import read
+
+    await work(bus, HttpFetcher(), read)
 
 
 def make_ingests(settings: Settings, store: Store, sources: Sequence[Source]) -> list[Ingest]:

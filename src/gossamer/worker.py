@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gossamer.adapters.bus_processes import serve
+from gossamer.adapters.bus_processes.inside import serve
 from gossamer.adapters.fetcher_http import HttpFetcher
 from gossamer.flow.fetch import work
 from gossamer.parse.page import read

@@ -16,7 +16,8 @@ import msgspec
 import pytest
 
 from gossamer.adapters.bus_local import WorkersFailedError
-from gossamer.adapters.bus_processes import Limits, ProcessBus
+from gossamer.adapters.bus_processes.bus import ProcessBus
+from gossamer.adapters.bus_processes.watch import Limits
 from gossamer.model import Fault, Outcome, RequestOptions
 from gossamer.ports import Bus
 from gossamer.testing.contracts.bus import PATIENCE, BusContract, collect, lease
@@ -24,7 +25,7 @@ from gossamer.testing.contracts.bus import PATIENCE, BusContract, collect, lease
 COMMAND = [sys.executable, str(Path(__file__).with_name("worker_for_tests.py"))]
 ECHO = """
 import sys
-from gossamer.adapters.bus_processes import serve
+from gossamer.adapters.bus_processes.inside import serve
 from gossamer.testing.contracts.bus import echo
 
 serve(echo, sys.argv[1:])
@@ -237,7 +238,7 @@ async def test_the_real_worker_fetches_and_reads() -> None:
 
 PARENT = """
 import asyncio, sys
-from gossamer.adapters.bus_processes import ProcessBus
+from gossamer.adapters.bus_processes.bus import ProcessBus
 from gossamer.testing.contracts.bus import collect, lease
 
 async def main():

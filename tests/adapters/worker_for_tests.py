@@ -8,7 +8,7 @@ import os
 import sys
 import time
 
-from gossamer.adapters.bus_processes import serve
+from gossamer.adapters.bus_processes.inside import serve
 from gossamer.model import Document, Lease, Outcome, Reading
 from gossamer.ports import WorkerBus
 from gossamer.url import path_of

@@ -33,7 +33,7 @@ from gossamer.model import (
 from gossamer.ports import Bus, Clock, Store
 
 _LONGEST_WAIT = 0.5
-_MOMENT = 0.004
+_MOMENT = 0.002
 _FEW = 4
 """Outcomes are few when there are this many times as many leases out."""
 _REFILLS = 256

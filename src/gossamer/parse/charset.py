@@ -75,6 +75,7 @@ def _declared_by_meta(head: bytes) -> str | None:
     return None
 
 
+@lru_cache(maxsize=512)
 def _meta_label(markup: bytes) -> str | None:
     attributes: dict[bytes, str] = {}
     for key, *values in _ATTRIBUTE.findall(markup):

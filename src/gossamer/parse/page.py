@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 import xxhash
 
 from gossamer.model import Document, Error, Fault, Reading, RequestOptions, Response, product_token
 from gossamer.parse import charset, html
 from gossamer.parse.directives import directives
-from gossamer.url import resolve_one
+from gossamer.url import resolve_each, resolve_one
 
 _IMMEDIATE = 5
 """Seconds up to which a meta refresh is a redirect, and not a page that renews itself."""
@@ -97,10 +98,8 @@ def _read_html(url: str, response: Response, options: RequestOptions) -> Reading
 def _links(base: str, mentions: dict[str, bool], drop: frozenset[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """All targets in order, and those that no mention lets us follow: two hrefs may spell one URL."""
     found: dict[str, bool] = {}
-    for href, follow in mentions.items():
-        target = resolve_one(base, href, drop=drop)
-        if target is not None:
-            found[target] = follow or found.get(target, False)
+    for href, target in resolve_each(base, mentions, drop=drop).items():
+        found[target] = mentions[href] or found.get(target, False)
     return tuple(found), tuple(target for target, follow in found.items() if not follow)
 
 
@@ -133,6 +132,7 @@ def _hash(body: bytes) -> str:
     return xxhash.xxh3_128_hexdigest(body)
 
 
+@lru_cache(maxsize=512)
 def _language(value: str | None) -> str | None:
     """The first language of a list, if it could be one."""
     first = (value or "").partition(",")[0].strip()

@@ -13,6 +13,8 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+ENOUGH = 6
+"""Items that are not worth waiting any longer for more: one turn of a busy loop can read dozens of pages."""
 FRAME_BYTES = 256 * 1024
 """A frame is closed when it has grown to this, so that neither end chews on one for long."""
 
@@ -65,7 +67,9 @@ class Link(asyncio.Protocol, Generic[T]):
     def post(self, items: list[bytes]) -> None:
         """Never blocks and never fails: what cannot be written waits here."""
         self._waiting += items
-        if not self._scheduled:
+        if len(self._waiting) >= ENOUGH:
+            self._flush()
+        elif not self._scheduled:
             self._scheduled = True
             asyncio.get_running_loop().call_soon(self._flush)
 
