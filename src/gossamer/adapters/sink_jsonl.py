@@ -32,6 +32,7 @@ class JsonlSink:
         self._encoder = msgspec.json.Encoder()
         self._file = -1
         self._cursor = Cursor(consumer=self.consumer, sequence=0)
+        self._writing: asyncio.Future[Cursor] | None = None
 
     async def open(self, cursor: Cursor | None) -> Cursor:
         self._cursor = await asyncio.to_thread(self._open, cursor)
@@ -39,10 +40,14 @@ class JsonlSink:
 
     async def write(self, deliveries: Sequence[Delivery]) -> Cursor:
         if deliveries:
-            self._cursor = await asyncio.to_thread(self._append, deliveries)
+            self._writing = asyncio.ensure_future(asyncio.to_thread(self._append, deliveries))
+            self._cursor = await asyncio.shield(self._writing)
         return self._cursor
 
     async def close(self) -> None:
+        if self._writing is not None:
+            # Whoever was waiting for it may be gone, but the thread is still at it.
+            await asyncio.wait([self._writing])
         if self._file >= 0:
             file, self._file = self._file, -1
             await asyncio.to_thread(os.close, file)

@@ -6,6 +6,7 @@ the cursor had come and undoes what it wrote beyond.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 
 from gossamer.flow.commits import Commits
@@ -13,6 +14,7 @@ from gossamer.model import Batch, Cursor
 from gossamer.ports import Sink, Store
 
 _AT_ONCE = 500
+_BREATH = 0.02
 
 
 class Ingest:
@@ -30,16 +32,24 @@ class Ingest:
 
     async def follow(self, commits: Commits, acknowledge: Callable[[Cursor], None]) -> None:
         """Deliver what is committed, as it is committed, and what is left once there are no more commits."""
-        with commits.listen() as news:
-            while await self._deliver() or await news():
-                acknowledge(self._cursor)
-        while await self._deliver():
-            pass
-        await self._store.commit(Batch(cursors=[self._cursor]))
-        await self._sink.close()
+        try:
+            with commits.listen() as news:
+                more = True
+                while more:
+                    await self._deliver()
+                    acknowledge(self._cursor)
+                    # Files are in no hurry: a few commits together cost as much as one.
+                    await asyncio.sleep(_BREATH)
+                    more = await news()
+            await self._deliver()
+            await self._store.commit(Batch(cursors=[self._cursor]))
+        finally:
+            await self._sink.close()
 
-    async def _deliver(self) -> bool:
-        deliveries = await self._store.deliveries(self._sources, self._cursor.sequence, _AT_ONCE)
-        if deliveries:
-            self._cursor = await self._sink.write(deliveries)
-        return bool(deliveries)
+    async def _deliver(self) -> None:
+        full = True
+        while full:
+            deliveries = await self._store.deliveries(self._sources, self._cursor.sequence, _AT_ONCE)
+            if deliveries:
+                self._cursor = await self._sink.write(deliveries)
+            full = len(deliveries) == _AT_ONCE
