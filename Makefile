@@ -16,7 +16,7 @@ READY := .venv/.ready-$(call digest,requirements/dev.txt pyproject.toml)
 BENCH_READY := .venv-bench/.ready-$(call digest,requirements/bench.txt)
 
 UPGRADE ?=
-PAGES ?= 3000
+PAGES ?= 6000
 ROUNDS ?= 3
 MINUTES ?= 10
 
@@ -65,7 +65,7 @@ types: $(READY) ## Check types, strictly
 
 .PHONY: unit
 unit: $(READY) ## Run the tests, on all cores
-	$(BIN)/pytest -n auto -m 'not soak'
+	$(BIN)/pytest -n auto
 
 .PHONY: soak
 soak: $(READY) ## Kill crawls again and again for MINUTES, and check that nothing is lost

@@ -150,10 +150,8 @@ def line(run: Run) -> str:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peer", default=".venv-bench/bin/python", help="the Python that has Scrapy")
-    parser.add_argument(
-        "--styles", default="idiomatic,tuned", help="of Scrapy, with commas: idiomatic, tuned, stripped"
-    )
-    parser.add_argument("--pages", type=int, default=3_000)
+    parser.add_argument("--styles", default="tuned", help="of Scrapy, with commas: idiomatic, tuned, stripped")
+    parser.add_argument("--pages", type=int, default=6_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", action="store_true", help="print one JSON object on standard output")
     return parser.parse_args()

@@ -55,7 +55,7 @@ def open_to_write(directory: Path, durability: Durability) -> apsw.Connection:
         db.pragma("synchronous", durability.upper())
         db.pragma("wal_autocheckpoint", 8_000)
         db.pragma("journal_size_limit", 64 * 1024 * 1024)
-        db.pragma("cache_size", -64 * 1024)
+        db.pragma("cache_size", -16_384)
         # A statement of many rows keeps a journal of its own to undo itself; on disk that costs more than the rows.
         db.pragma("temp_store", "MEMORY")
         if version_of(db) == 0:
