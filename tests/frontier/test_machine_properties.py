@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
+from random import Random
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -152,6 +153,26 @@ SETTINGS = settings(
 
 def test_the_frontier_keeps_its_promises_over_random_histories() -> None:
     run_state_machine_as_test(Histories, settings=SETTINGS)
+
+
+def history(seed: int) -> list[object]:
+    """What a frontier answers over one random history."""
+    random, rehearsal, told = Random(seed), Rehearsal(), list[object]()
+    for _ in range(80):
+        urls = tuple(random.choice(HOSTS) + path for path in random.sample(PATHS, 3))
+        rehearsal.admit(Found(source=random.choice([1, 2]), urls=urls, depth=random.randrange(3)))
+        answer = rehearsal.lease()
+        told.append(answer)
+        if rehearsal.out and random.random() < 0.7:
+            token = random.choice(sorted(rehearsal.out))
+            rehearsal.settle(token, outcome(rehearsal.out[token], random.choice(ANSWERS)))
+        rehearsal.now += random.choice([0.0, 0.5, 2.0])
+    return [told, rehearsal.rows, rehearsal.records]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_same_commands_at_the_same_times_give_the_same_decisions(seed: int) -> None:
+    assert history(seed) == history(seed)
 
 
 # -- a test of the test: each of these frontiers is broken in one way, and must be caught
