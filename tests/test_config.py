@@ -267,3 +267,11 @@ def test_every_bad_seed_is_named_with_the_nearest_right_one() -> None:
     assert "'ftp://files.test'" in str(error.value)
     assert "'mailto:me@site.test'" in str(error.value)
     assert "right.test" not in str(error.value)
+
+
+def test_credentials_in_a_seed_are_refused_without_repeating_them() -> None:
+    with pytest.raises(SeedError) as refused:
+        DEFAULTS.seeds(["https://me:secret@example.com/docs"])
+    assert "--auth" in str(refused.value)
+    assert "secret" not in str(refused.value)
+    assert DEFAULTS.seeds(["https://example.com/@me"]) == ("https://example.com/@me",)

@@ -99,6 +99,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         """The one spelling of each seed, each once. Names every one that is no URL."""
         spelt = {url: normalise(url, drop=frozenset(self.drop_parameters)) for url in urls}
         wrong = [_wrong_seed(url) for url, spelling in spelt.items() if spelling is None]
+        wrong += [_with_credentials(spelling) for url, spelling in spelt.items() if spelling and "@" in _authority(url)]
         if wrong:
             raise SeedError("; ".join(wrong))
         return tuple(dict.fromkeys(spelling for spelling in spelt.values() if spelling is not None))
@@ -143,6 +144,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 def _wrong_seed(url: str) -> str:
     meant = None if "://" in url or "@" in url else normalise(f"https://{url.lstrip('/')}")
     return f"{url!r} is not a URL that can be fetched" + (f"; did you mean {meant}?" if meant and "." in url else "")
+
+
+def _with_credentials(spelling: str) -> str:
+    return (
+        f"the seed for {spelling} carries credentials, which would end up in logs; give them with --auth user:password"
+    )
+
+
+def _authority(url: str) -> str:
+    return url.partition("://")[2].partition("/")[0]
 
 
 DEFAULTS = Settings()
