@@ -262,7 +262,6 @@ def _agent(raw: object) -> str:
 
 
 PROXIES = ("http", "https", "socks5", "socks5h")
-TEXT = Kind(metavar="TEXT", read=_text)
 AGENT = Kind(metavar="TEXT", read=_agent)
 DIRECTORY = Kind(metavar="DIR", read=_place)
 FILE = Kind(metavar="FILE", read=_text)

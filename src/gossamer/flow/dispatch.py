@@ -55,7 +55,6 @@ class Dispatcher:
         self._restocked = 0
         self._cursors: dict[str, Cursor] = {}
         self._wait = 0.0
-        self.next_lease_at = 0.0
         self.stopping = False
         """No new leases; what is out may still come home."""
         self.commits = Commits()
@@ -88,7 +87,7 @@ class Dispatcher:
         if leases:
             failpoint("lease-committed")
             await self._bus.send(leases)
-        self._wait = self._until_next(now, answer)
+        self._wait = self._until_next(answer)
         return answer is not DRAINED and not (self.stopping and not self.frontier.leased)
 
     async def close(self, reason: EndReason) -> None:
@@ -190,11 +189,9 @@ class Dispatcher:
         if batch.robots:
             failpoint("robots-committed")
 
-    def _until_next(self, now: float, answer: WaitUntil | Drained) -> float:
+    def _until_next(self, answer: WaitUntil | Drained) -> float:
         if isinstance(answer, Drained) or self.frontier.queues.wanted() or self._restocked:
-            self.next_lease_at = now
             return 0.0
-        self.next_lease_at = answer.time
         return min(max(answer.time - self._clock.now(), 0.0), _LONGEST_WAIT)
 
     # -- what waits in the store

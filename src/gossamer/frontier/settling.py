@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from gossamer.frontier.policy import Judgement, Rules, status_text
-from gossamer.model import Detour, Document, Found, Outcome, PendingPage, Reading, Settled, State, Why
+from gossamer.model import Detour, Document, Fault, Found, Outcome, PendingPage, Reading, Settled, State, Why
 
 
 class PageVerdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,7 +23,7 @@ def page_verdict(page: PendingPage, outcome: Outcome, judgement: Judgement, rule
     if outcome.location is not None:
         return _redirected(page, outcome, outcome.location, rules)
     if outcome.status is None or not 200 <= outcome.status < 300:
-        return _verdict(page, outcome, State.FAILED, error=f"status: {status_text(outcome.status)}")
+        return _verdict(page, outcome, State.FAILED, error=f"{Fault.STATUS.value}: {status_text(outcome.status)}")
     return _read(page, outcome, outcome.reading or Reading(), rules)
 
 
