@@ -363,3 +363,14 @@ async def test_a_process_killed_in_a_migration_leaves_a_store_that_opens(tmp_pat
     assert await store.verify() == []
     assert (await store.add_source(SPEC, 1.0)).id == 1
     await store.close()
+
+
+def modes(folder: Path) -> set[str]:
+    return {oct(file.stat().st_mode & 0o777) for file in folder.glob("gossamer.db*")}
+
+
+async def test_a_new_store_is_for_its_owner_alone(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path)
+    seen = modes(tmp_path)
+    await store.close()
+    assert seen == {"0o600"}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
@@ -46,7 +47,14 @@ def errors_in_words(directory: Path) -> Iterator[None]:
         raise in_words(error, directory) from error
 
 
+def _private(file: Path) -> None:
+    """A new store is its owner's alone: what a person asked for may hold a password. SQLite's other files follow it."""
+    with suppress(OSError):
+        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
 def open_to_write(directory: Path, durability: Durability) -> apsw.Connection:
+    _private(directory / DATABASE)
     db = apsw.Connection(str(directory / DATABASE), statementcachesize=200)
     try:
         _check(db, directory)
