@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -46,11 +47,11 @@ async def collect(bus: Bus, count: int) -> list[Outcome]:
     return outcomes
 
 
-class BusContract:
+class BusContract(ABC):
     """Derive from this, and say how to make a bus whose workers run `echo`."""
 
-    def make_bus(self) -> Bus:
-        raise NotImplementedError
+    @abstractmethod
+    def make_bus(self) -> Bus: ...
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Bus]:

@@ -9,8 +9,6 @@ class TestMyStore(StoreContract):
 
 from __future__ import annotations
 
-from contextlib import AbstractAsyncContextManager
-
 import pytest
 
 from gossamer.ports import Store
@@ -21,10 +19,6 @@ from gossamer.testing.contracts.store_record import StoreRecordContract
 
 class StoreContract(StoreQueueContract, StoreRecordContract):
     """Tests that a store passes whatever it stands on. The fixture `store` and `crashed` are the adapter's to give."""
-
-    def crashed(self, store: Store) -> AbstractAsyncContextManager[Store]:
-        """What another process finds when the one that holds `store` is killed now."""
-        raise NotImplementedError
 
     @pytest.fixture
     async def source(self, store: Store) -> int:

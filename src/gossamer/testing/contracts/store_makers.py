@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from contextlib import AbstractAsyncContextManager
+
 from hypothesis import HealthCheck, settings
 
 from gossamer.model import (
@@ -77,3 +80,11 @@ async def pending_urls(store: Store, source: int, host: str = HOST) -> list[str]
 
 async def delivered(store: Store, *sources: int, after: int = 0) -> list[str]:
     return [delivery.record.url for delivery in await store.deliveries(sources, after, 1_000)]
+
+
+class Mortal(ABC):
+    """A suite that kills what holds a store."""
+
+    @abstractmethod
+    def crashed(self, store: Store) -> AbstractAsyncContextManager[Store]:
+        """What another process finds when the one that holds `store` is killed now."""

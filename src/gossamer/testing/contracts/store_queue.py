@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractAsyncContextManager
 from itertools import count, pairwise
 
 import pytest
@@ -31,6 +30,7 @@ from gossamer.testing.contracts.store_makers import (
     SPEC,
     START,
     STEPS,
+    Mortal,
     delivered,
     leased,
     new_page,
@@ -40,11 +40,8 @@ from gossamer.testing.contracts.store_makers import (
 )
 
 
-class StoreQueueContract:
+class StoreQueueContract(Mortal):
     """What is known, what waits, and for whom."""
-
-    def crashed(self, store: Store) -> AbstractAsyncContextManager[Store]:
-        raise NotImplementedError
 
     async def test_a_source_comes_back_as_it_was_given(self, store: Store) -> None:
         source = await store.add_source(SPEC, 5.0)

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractAsyncContextManager
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,6 +30,7 @@ from gossamer.testing.contracts.store_makers import (
     SPEC,
     START,
     STEPS,
+    Mortal,
     delivered,
     leased,
     new_page,
@@ -41,11 +40,8 @@ from gossamer.testing.contracts.store_makers import (
 )
 
 
-class StoreRecordContract:
+class StoreRecordContract(Mortal):
     """What was decided, once and for good."""
-
-    def crashed(self, store: Store) -> AbstractAsyncContextManager[Store]:
-        raise NotImplementedError
 
     async def test_a_commit_is_all_or_nothing(self, store: Store, source: int) -> None:
         one, two = await new_pages(store, source, "/one", "/two")
