@@ -319,7 +319,7 @@ class Rehearsal:
             assert run.leased == states.count(State.PROCESSING), "the frontier lost count of what is out"
         pages_out = sum(lease.kind is LeaseKind.PAGE for lease in self.out.values())
         processing = sum(row.state is State.PROCESSING for row in self.rows.values())
-        assert pages_out == processing or processing == pages_out + 1, "a lease was lost"
+        assert pages_out == processing, "a lease was lost"
 
     def _model_settle(self, lease: Lease, outcome: Outcome) -> None:
         host = self.hosts[lease.host]

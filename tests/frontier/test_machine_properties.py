@@ -49,6 +49,9 @@ class Histories(RuleBasedStateMachine):
         self.rehearsal.admit(Found(source=source, urls=urls, depth=depth))
 
     @rule(times=st.integers(1, 8))
+    def lease_some(self, times: int) -> None:
+        self.lease(times)
+
     def lease(self, times: int) -> None:
         for _ in range(times):
             if not isinstance(self.rehearsal.lease(), Lease):
@@ -61,6 +64,18 @@ class Histories(RuleBasedStateMachine):
         self.rehearsal.now += taken
         lease = self.rehearsal.out[token]
         self.rehearsal.settle(token, outcome(lease, answer))
+
+    @precondition(lambda self: bool(self.rehearsal.out))
+    @rule(data=st.data(), answer=st.sampled_from(["500", "429"]))
+    def trouble_and_no_patience(self, data: st.DataObject, answer: str) -> None:
+        """One host fails again and again, and is asked for more as soon as its delay alone would allow it."""
+        rehearsal = self.rehearsal
+        host = data.draw(st.sampled_from(sorted({lease.host for lease in rehearsal.out.values()})))
+        for _ in range(4):
+            for lease in [lease for lease in rehearsal.out.values() if lease.host == host]:
+                rehearsal.settle(lease.token, outcome(lease, answer))
+            rehearsal.now += 3.5
+            self.lease(8)
 
     @rule(seconds=st.sampled_from([0.5, 1.0, 2.0, 3.0, 30.0, 101.0]))
     def wait(self, seconds: float) -> None:
@@ -130,8 +145,10 @@ def outcome(lease: Lease, answer: str) -> Outcome:
 
 def robots_outcome(lease: Lease, answer: str) -> Outcome:
     match answer:
-        case "500" | "429":
-            return Outcome(token=lease.token, status=int(answer))
+        case "500":
+            return Outcome(token=lease.token, status=500)
+        case "429":
+            return Outcome(token=lease.token, status=429, retry_after=40.0)
         case "timeout":
             return Outcome(token=lease.token, error=TIMEOUT)
         case "returned":
@@ -142,7 +159,7 @@ def robots_outcome(lease: Lease, answer: str) -> Outcome:
 
 
 SETTINGS = settings(
-    max_examples=100,
+    max_examples=200,
     stateful_step_count=50,
     deadline=None,
     derandomize=True,
