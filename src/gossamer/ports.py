@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Protocol
 
 from gossamer.model import (
     Batch,
+    ChangeRecord,
     Counts,
     Cursor,
+    Deferral,
     Delivery,
     Detour,
+    Fingerprint,
+    FoldEnd,
+    GuideInfo,
     HostRecord,
     Lease,
     Outcome,
     PageInfo,
+    PatternRecord,
     PendingPage,
     RequestOptions,
     Response,
+    Road,
     RobotsRecord,
     Source,
     SourceSpec,
+    Twin,
+    Validators,
+    Workload,
 )
 
 
@@ -52,8 +62,9 @@ class Store(Protocol):
     async def reserve(self, pages: int) -> int:
         """The first of `pages` consecutive page ids that nobody else will use."""
 
-    async def unseen(self, source: int, urls: Sequence[str]) -> list[str]:
-        """Those of `urls` that the source has no page for, in order. Exact."""
+    async def unseen(self, source: int, urls: Sequence[str], *, guides: bool = False) -> list[str]:
+        """Those of `urls` that the source has no page for (or no guide or probe), in order. Exact. A URL may be both
+        a page and a guide: they do not know of each other."""
 
     async def deferred(self, source: int, urls: Sequence[str]) -> list[PendingPage]:
         """Those pages among `urls` that are pending and deferred (rank >= MAX_RANK)."""
@@ -62,8 +73,14 @@ class Store(Protocol):
         """Those pages among the URLs that stand deeper than the depth given for them, and that lead or may lead
         further (not deferred ones)."""
 
-    async def some_deferred(self, source: int, limit: int) -> list[PendingPage]:
-        """Up to `limit` deferred pages of a source, by id."""
+    async def some_deferred(
+        self, source: int, limit: int, *, host: str | None = None, kind: Deferral | None = None, after: int = 0
+    ) -> list[PendingPage]:
+        """Up to `limit` deferred pages of a source with ids beyond `after`, by id; only those of one host, or those
+        that wait for one thing, where asked."""
+
+    async def mentioned(self, source: int, urls: Sequence[str]) -> list[PendingPage]:
+        """Those pages among `urls` that are pending and not deferred."""
 
     async def hosts(self, keys: Sequence[str]) -> list[tuple[HostRecord, RobotsRecord | None]]:
         """What is remembered of these hosts; unknown ones are left out."""
@@ -79,11 +96,44 @@ class Store(Protocol):
         order, and with at least `tried` attempts."""
 
     async def commit(self, batch: Batch) -> None:
-        """Make all of it true at once. Every page that becomes final gets an outbox row, in the order given."""
+        """Make all of it true at once.
 
-    async def counts(self, source: int) -> Counts: ...
+        Every page that becomes final gets an outbox row, in the order given, and loses the one it had from an earlier
+        round; one that was visited and found unchanged keeps the row that it has. Guides and probes are in no outbox
+        and no count. A settled page that is not completed any more loses its document and fingerprint.
+        A settled page with a `change` gets a row in the change feed, with the text that it had."""
 
-    async def deferred_count(self, source: int) -> int: ...
+    async def counts(self, source: int) -> Counts:
+        """Of its pages; guides are not counted."""
+
+    async def workload(self, source: int) -> Workload: ...
+
+    async def guides(self, source: int) -> list[GuideInfo]:
+        """All that the source was found by, in the order found. No probes."""
+
+    async def roads(self, source: int) -> list[Road]: ...
+
+    async def patterns(self, source: int, hosts: Sequence[str]) -> list[PatternRecord]: ...
+
+    async def twins(self, source: int, fingerprints: Sequence[Fingerprint]) -> list[list[Twin]]:
+        """For each, the completed pages with the same body (exact, at most one), and up to 16 that share a band."""
+
+    async def fingerprints(self, pages: Sequence[int]) -> dict[int, Fingerprint]: ...
+
+    async def fold_ends(self, source: int, urls: Sequence[str]) -> dict[str, FoldEnd]:
+        """For each URL that is a page of the source: where its redirects and folds end, after at most 10 of them."""
+
+    async def begin_round(self, source: int, at: float, due: float | None = None) -> Source:
+        """Visit a source again: its guides, and its pages that were fetched or that depend on the road to them (or
+        only those due by `due`, and guides), are pending again, with nothing forgotten. Pages of the sitemap with a
+        `lastmod` later than their last visit are always due. Resets `granted`, raises `round`."""
+
+    async def reopen_folds(self, source: int) -> int:
+        """Pages that were folded into one that has changed or gone since then are pending again, without validators.
+        Returns how many."""
+
+    async def changes(self, sources: Sequence[int], after: int, since: float, limit: int) -> list[ChangeRecord]:
+        """The change feed from beyond sequence `after`, at or later than `since`, in order."""
 
     async def deliveries(self, sources: Sequence[int], after: int, limit: int) -> list[Delivery]:
         """Outbox rows of these sources with sequence beyond `after`, in order, with the page as it is now."""
@@ -105,7 +155,17 @@ class Store(Protocol):
 class Fetcher(Protocol):
     """Asks one URL once. Never follows a redirect and never raises for what the network does."""
 
-    async def fetch(self, url: str, options: RequestOptions, *, max_body: int | None = None) -> Response: ...
+    async def fetch(
+        self,
+        url: str,
+        options: RequestOptions,
+        *,
+        max_body: int | None = None,
+        validators: Validators = Validators(),  # noqa: B008 (frozen)
+        into: Callable[[bytes], bool] | None = None,
+    ) -> Response:
+        """`max_body`: the beginning of a body is wanted, and no more. `into` takes the body of a 2xx answer piece by
+        piece, so that nothing of it is kept; when it says False the rest is not read, which is no error."""
 
     async def close(self) -> None: ...
 

@@ -2,13 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
-from enum import StrEnum
+from collections.abc import Container, Mapping
+from enum import IntEnum, StrEnum
 
 import msgspec
 
+from gossamer.model.guide import Entry
+from gossamer.model.work import LeaseKind
+
 MAX_RANK = 1 << 20
-"""Pages of this rank or above are deferred: refused by the road that found them, unless a better road turns up."""
+"""Pages of this rank or above are deferred: they wait for something other than their turn, which `Deferral` tells."""
+
+
+class Deferral(IntEnum):
+    """What a deferred page waits for. Its rank is MAX_RANK plus this; a page that was found again by a road with a
+    smaller one moves there."""
+
+    DEPTH = 0
+    """Too deep by the roads found so far."""
+    NOFOLLOW = 1
+    """Only links that are not to be followed lead to it."""
+    UNLISTED = 2
+    """Only links lead to it while the sitemaps of its host are still being read."""
+    BUDGET = 3
+    """Its pattern has used up its budget and must first prove its worth."""
+    CANONICAL = 4
+    """Fetched; its canonical page is not known to exist yet."""
+    MISSING = 5
+    """Fetched; looks like `not found`, and how its host says so is not known yet."""
+
+    @property
+    def fetched(self) -> bool:
+        return self >= Deferral.CANONICAL
+
+    @property
+    def rank(self) -> int:
+        return MAX_RANK + self
 
 
 class State(StrEnum):
@@ -37,6 +66,13 @@ class Why(StrEnum):
     REDIRECT = "redirect"
     ADDRESS = "address"
     LENGTH = "length"
+    CANONICAL = "canonical"
+    DUPLICATE = "duplicate"
+    NEAR_DUPLICATE = "near-duplicate"
+    SOFT_404 = "soft-404"
+    TRAP = "trap"
+    UNLISTED = "unlisted"
+    """Found by a link only, where sitemaps or other lists are the crawl."""
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,9 +85,16 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     position: int = 0
     hops: int = 0
     """Redirects behind it."""
+    nofollow: bool = False
+    kind: LeaseKind = LeaseKind.PAGE
+    listed: bool = False
+    """A seed, or named by a guide, a redirect or a canonical link: not found by a mere link."""
     priority: float | None = None
     """From a sitemap: 0 to 1."""
-    nofollow: bool = False
+    lastmod: float | None = None
+    """From a sitemap: seconds since 1970."""
+    mentions: int = 1
+    """How many pages lead to it, as far as they were seen together."""
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +106,10 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     parent: int | None = None
     hops: int = 0
     nofollow: frozenset[str] = frozenset()
+    kind: LeaseKind = LeaseKind.PAGE
+    listed: bool = False
+    hints: Mapping[str, Entry] = {}
+    """What a guide says of its URLs."""
 
     def candidates(self, wanted: Container[str]) -> list[Candidate]:
         return [
@@ -74,10 +121,36 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
                 position=position,
                 hops=self.hops,
                 nofollow=url in self.nofollow,
+                kind=self.kind,
+                listed=self.listed,
+                priority=hint.priority if (hint := self.hints.get(url)) else None,
+                lastmod=hint.lastmod if hint else None,
             )
             for position, url in enumerate(self.urls)
             if url in wanted
         ]
+
+
+class Previous(msgspec.Struct, frozen=True, kw_only=True):
+    """A page as the last round left it."""
+
+    state: State
+    reason: str | None = None
+    hash: str | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+    target: str | None = None
+    read_at: float = 0.0
+    """When its body was last read, on the wall clock; likewise the next."""
+    checked_at: float = 0.0
+    since: float = 0.0
+    """When it was read for the first time."""
+    visits: int = 0
+    """Since then."""
+    changes: int = 0
+    """Of those that found it changed."""
+    misses: int = 0
+    """Answers in a row, in this round, that said that it is gone."""
 
 
 class PendingPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,6 +164,10 @@ class PendingPage(msgspec.Struct, frozen=True, kw_only=True):
     rank: int
     hops: int = 0
     attempts: int = 0
+    kind: LeaseKind = LeaseKind.PAGE
+    target: str | None = None
+    """The canonical page that a deferred one waits for."""
+    previous: Previous | None = None
 
 
 class Detour(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,6 +199,42 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def final(self) -> int:
         return self.completed + self.failed + self.skipped
+
+
+class Workload(msgspec.Struct, frozen=True, kw_only=True):
+    """What of a source waits in the store."""
+
+    queued: int = 0
+    """Pages and guides that may be leased."""
+    deferred: int = 0
+    guides: int = 0
+    """Of the queued ones, those that are no pages."""
+
+
+class Twin(msgspec.Struct, frozen=True, kw_only=True):
+    """A completed page that may say the same as another."""
+
+    page: int
+    url: str
+    exact: bool
+    sketch: bytes = b""
+
+
+class FoldEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the road of redirects and folds that begins at a URL ends."""
+
+    url: str
+    state: State
+
+
+class GuideInfo(msgspec.Struct, frozen=True, kw_only=True):
+    url: str
+    kind: LeaseKind
+    host: str
+    state: State
+    listed: int = 0
+    """URLs that it listed."""
+    error: str | None = None
 
 
 class PageRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -168,3 +281,8 @@ class PageInfo(msgspec.Struct, frozen=True, kw_only=True):
     attempts: int
     target: str | None = None
     created_at: float = 0.0
+    visits: int = 0
+    changes: int = 0
+    due_at: float | None = None
+    """When to come back to it, on the wall clock."""
+    lastmod: float | None = None

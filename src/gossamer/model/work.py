@@ -6,6 +6,8 @@ from enum import StrEnum
 
 import msgspec
 
+from gossamer.model.fingerprint import Fingerprint
+from gossamer.model.guide import Guide
 from gossamer.model.spec import RequestOptions
 
 
@@ -30,8 +32,31 @@ class Fault(StrEnum):
 
 
 class LeaseKind(StrEnum):
+    """What is fetched, and so how its answer is read."""
+
     PAGE = "page"
     ROBOTS = "robots"
+    SITEMAP = "sitemap"
+    """A sitemap, an index of them, a text list, RSS or Atom."""
+    LLMS = "llms"
+    CT = "ct"
+    """Certificates of a domain, as crt.sh lists them."""
+    COMMONCRAWL = "commoncrawl"
+    """The Common Crawl index: the list of its collections, a number of pages, or one page of URLs."""
+    PROBE = "probe"
+    """A URL that cannot exist: how the host says so is learnt from it."""
+
+    @property
+    def guide(self) -> bool:
+        """It is read for the URLs that it lists, and is no page itself."""
+        return self in (LeaseKind.SITEMAP, LeaseKind.LLMS, LeaseKind.CT, LeaseKind.COMMONCRAWL)
+
+
+class Validators(msgspec.Struct, frozen=True):
+    """Of what is known already: with them the answer may be 304, without a body."""
+
+    etag: str | None = None
+    last_modified: str | None = None
 
 
 class Lease(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +72,7 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
     exclusive: bool
     """Nobody else holds a lease on this host: keep its connection in one worker."""
     request: RequestOptions
+    validators: Validators = Validators()
 
 
 class Error(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,9 +106,12 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     description: str | None = None
     language: str | None = None
     canonical: str | None = None
+    text: str | None = None
+    """Its main text, plain: what changes and likeness are judged by."""
     markdown: str | None = None
     tokens: int = 0
     hash: str | None = None
+    """Of title and main text; where there is no text, of the body."""
     charset: str | None = None
     links: tuple[str, ...] = ()
     """Absolute, normalised, in order, unique."""
@@ -100,6 +129,9 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     nofollow: bool = False
     refresh: str | None = None
     """Target of an immediate meta refresh: a redirect by other means."""
+    fingerprint: Fingerprint | None = None
+    looks_missing: bool = False
+    """Its title or heading says that there is nothing here, whatever the status says."""
     error: Error | None = None
 
 
@@ -122,3 +154,4 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     body: bytes = b""
     """Of robots only: pages travel as readings."""
     reading: Reading | None = None
+    guide: Guide | None = None
