@@ -12,14 +12,14 @@ import msgspec
 import pytest
 
 import gossamer
-from gossamer import PageRecord, StorageError, Summary, collect, crawl
+from gossamer import PageRecord, StorageError, Summary, changes, collect, crawl, recrawl
 from gossamer.adapters.store_sqlite import SqliteStore
 from gossamer.api import Crawl, resume
 from gossamer.config import Settings
 from gossamer.config.options import Options, settings_from
-from gossamer.config.settings import DEFAULTS, SeedError
+from gossamer.config.settings import DEFAULTS, SeedError, WishError
 from gossamer.config.table import SETTINGS
-from gossamer.model import Batch, State
+from gossamer.model import Batch, ChangeCounts, State
 from gossamer.testing.web import QUICK, Behaviour, WebServer, differences, fetch_counts, make_web
 
 PAGES = 30
@@ -361,6 +361,72 @@ async def test_a_store_of_a_newer_gossamer_is_left_alone(server: WebServer, tmp_
         await crawl(*server.seeds, delay=0, data=tmp_path).run()
 
 
+# -- coming back
+
+
+async def test_a_recrawl_of_a_site_that_did_not_change_gives_no_page(server: WebServer, tmp_path: Path) -> None:
+    await crawl(*server.seeds, delay=0, data=tmp_path).run()
+    run = recrawl(tmp_path, delay=0)
+    assert [page async for page in run] == []
+    assert run.summary is not None
+    assert (run.summary.reason, run.summary.completed) == ("finished", PAGES)
+    assert run.summary.changes == ChangeCounts()
+    assert [change async for change in changes(tmp_path)] == []
+
+
+async def test_pages_that_were_never_asked_for_are_still_given_to_who_began_to_read(
+    server: WebServer, tmp_path: Path
+) -> None:
+    async for first in crawl(*server.seeds, delay=0, data=tmp_path):
+        assert first.url in urls(server)
+        break
+    await crawl(*server.seeds, delay=0, data=tmp_path).run()
+    assert {page.url async for page in recrawl(tmp_path, delay=0)} == urls(server)
+
+
+async def test_a_recrawl_leaves_the_output_of_the_first_crawl_alone(server: WebServer, tmp_path: Path) -> None:
+    out = tmp_path / "pages.jsonl"
+    await crawl(*server.seeds, delay=0, data=tmp_path / "data", out=str(out)).run()
+    before = out.read_bytes()
+    out.write_bytes(before + b"mine\n")
+    await recrawl(tmp_path / "data", delay=0).run()
+    assert out.read_bytes() == before + b"mine\n"
+    with pytest.raises(ValueError, match=r"^out: a recrawl writes no file"):
+        recrawl(tmp_path / "data", out=str(out))
+
+
+async def test_a_crawl_that_is_not_over_goes_on_before_it_is_visited_again(server: WebServer, tmp_path: Path) -> None:
+    first = crawl(*server.seeds, delay=0, data=tmp_path)
+    async for _ in first:
+        first.stop()
+    summary = await recrawl(tmp_path, delay=0).run()
+    assert (summary.completed, summary.changes) == (PAGES, None)
+    assert set(fetch_counts(server.requests()).values()) == {1}
+
+
+async def test_new_wishes_hold_for_a_recrawl_and_wrong_ones_begin_none(server: WebServer, tmp_path: Path) -> None:
+    await crawl(*server.seeds, delay=0, data=tmp_path).run()
+    with pytest.raises(WishError, match="--scope prefix leaves out"):
+        await recrawl(tmp_path, seed_from=["ct"]).run()
+    with pytest.raises(StorageError, match="has no source 7; its sources are: 1"):
+        await recrawl(tmp_path, sources=[7]).run()
+    store = await SqliteStore.open(tmp_path)
+    (source,) = await store.sources()
+    await store.close()
+    assert source.round == 1
+
+
+async def test_without_a_crawl_there_is_nothing_to_visit_again(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="has no crawl to visit again"):
+        await recrawl(tmp_path).run()
+
+
+def test_certificates_are_refused_at_once_where_their_hosts_would_be_out_of_scope() -> None:
+    with pytest.raises(WishError, match="--seed-from ct finds other hosts"):
+        crawl("http://a.test/", seed_from=["all"])
+    crawl("http://a.test/", seed_from=["all"], scope="site")
+
+
 # -- private addresses
 
 
@@ -396,6 +462,9 @@ def test_an_unknown_option_names_the_nearest() -> None:
         ({"max_pages": 0}, "max_pages"),
         ({"scope": "world"}, "scope"),
         ({"include": ["("]}, "include"),
+        ({"seed_from": ["everywhere"]}, "seed_from"),
+        ({"near_duplicates": 2}, "near_duplicates"),
+        ({"revisit_least": "90d"}, "revisit_least"),
     ],
 )
 def test_an_impossible_value_names_its_option(options: Options, name: str) -> None:

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from zoneinfo import ZoneInfoNotFoundError
 
+import msgspec
 import pytest
 
 from gossamer.config import (
@@ -14,12 +16,27 @@ from gossamer.config import (
     Loaded,
     SeedError,
     Settings,
+    WishError,
     load,
     variable_of,
 )
+from gossamer.config.change import changed_spec
+from gossamer.config.settings import possible
 from gossamer.config.units import read_duration, read_size, show_duration, show_size
 from gossamer.frontier.policy import Rules
-from gossamer.model import Politeness, RequestOptions, Scope, ScopeMode
+from gossamer.model import (
+    Discovery,
+    Folding,
+    Hours,
+    Order,
+    Politeness,
+    RequestOptions,
+    Revisit,
+    Scope,
+    ScopeMode,
+    SeedFrom,
+    Traps,
+)
 from gossamer.url import TRACKING
 
 
@@ -57,6 +74,8 @@ def test_defaults_agree_with_the_frontier_and_the_model() -> None:
     assert Settings().rules() == Rules()
     assert spec.politeness == Politeness()
     assert spec.scope == Scope(skip_types=DEFAULTS.skip_types)
+    assert (spec.discovery, spec.folding, spec.traps) == (Discovery(), Folding(), Traps())
+    assert (spec.order, spec.revisit) == (Order.BREADTH, Revisit())
     assert spec.request == RequestOptions(user_agent=DEFAULTS.user_agent, auth_hosts=("https://site.test",))
 
 
@@ -140,8 +159,23 @@ def test_every_setting_can_be_a_variable(name: str) -> None:
         ({"allow_private": ("10.0.0.1/8",)}, "did you mean 10.0.0.0/8?"),
         ({"headers": ("Accept",)}, "--header: a header is written as in 'Accept-Language: en'"),
         ({"skip_types": ("tar.gz",)}, "--skip-types: 'tar.gz' is not a file extension; did you mean gz?"),
-        ({"seed_from": ("sitemap",)}, "--seed-from: this version does not find seeds by sitemap yet"),
         ({"seed_from": ("link",)}, "did you mean links?"),
+        ({"seed_from": ("none",)}, "--seed-from: name at least one place"),
+        ({"near_duplicates": "0.2"}, "--near-duplicates: 0.2 is not between 0.5 and 1; say off"),
+        ({"near_duplicates": "nan"}, "--near-duplicates: nan is not between 0.5 and 1"),
+        ({"near_duplicates": "much"}, "--near-duplicates: 'much' is not a share, as in 0.9, or off"),
+        ({"ct_endpoint": "crt.sh"}, "--ct-endpoint: 'crt.sh' is not the URL of a service"),
+        ({"commoncrawl_endpoint": "https://index.test/?x=1"}, "is not the URL of a service"),
+        ({"hours": "late"}, "--hours: 'late' is not a time of day, as in 22:00-06:00"),
+        ({"hours": "22:00-25:00"}, "--hours: 25:00 is no time of day"),
+        ({"hours": "09:75-10:00"}, "--hours: 09:75 is no time of day"),
+        ({"hours": "09:00-9:00"}, "begins when it ends"),
+        ({"hours": "22:00-06:00 Europe/Berlim"}, "is no time zone, as in Europe/Berlin; did you mean Europe/Berlin?"),
+        ({"hours": "22:00-06:00 Europe"}, "Europe is no time zone"),
+        ({"hours": "22:00-06:00 ../passwd"}, "is no time zone"),
+        ({"max_repeats": "1"}, "--max-repeats: 1 is too little; the least is 2"),
+        ({"order": "depth"}, "--order: 'depth' is not one of breadth, best"),
+        ({"revisit_least": "90d"}, "revisit_least (90d, --revisit-least) is more than revisit_most (30d, default)"),
         ({"data": "postgresql://db/x"}, "--data: this version does not have a PostgreSQL store yet"),
         ({"user_agent": "gössamer"}, "--user-agent: 'gössamer' cannot be sent"),
         ({"host_queue": "300000"}, "host_queue (300000, --host-queue) is more than queue_memory (200000, default)"),
@@ -209,6 +243,50 @@ def test_lists_come_repeated_or_in_one_piece() -> None:
     )
 
 
+def test_places_to_find_urls_come_repeated_or_in_one_piece_and_all_is_all_but_auto() -> None:
+    assert from_flags(seed_from=("sitemap,links", "llms")).settings.seed_from == ("sitemap", "links", "llms")
+    every = ("sitemap", "links", "llms", "ct", "commoncrawl")
+    assert from_flags(seed_from=("links,all",)).settings.seed_from == ("links", "sitemap", *every[2:])
+    assert from_environment(SEED_FROM="all").settings.seed_from == every
+
+
+@pytest.mark.parametrize(
+    ("text", "hours"),
+    [
+        ("22:00-06:00", Hours(1320, 360)),
+        ("9:05 - 17:30 UTC", Hours(545, 1050)),
+        ("00:00-24:00", Hours(0, 1440)),
+        ("22:00-06:00 Europe/Berlin", Hours(1320, 360, "Europe/Berlin")),
+    ],
+)
+def test_hours_are_read_as_people_write_them_and_shown_so_that_they_read_back(text: str, hours: Hours) -> None:
+    kind = SETTINGS["hours"].kind
+    assert kind.read(text) == hours
+    assert kind.read(kind.show(hours)) == hours
+
+
+def test_without_a_time_zone_database_utc_still_works_and_others_say_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def missing(name: str) -> None:
+        raise ZoneInfoNotFoundError(name)
+
+    monkeypatch.setattr("gossamer.config.hours.ZoneInfo", missing)
+    monkeypatch.setattr("gossamer.config.hours.available_timezones", set)
+    assert from_flags(hours="22:00-06:00 utc").settings.hours == Hours(1320, 360)
+    with pytest.raises(FlagError, match="this machine has no time zone database; install tzdata, or give UTC"):
+        from_flags(hours="22:00-06:00 Europe/Berlin")
+
+
+def test_an_endpoint_ends_with_a_slash() -> None:
+    assert from_flags(ct_endpoint="https://ct.test/v1").settings.ct_endpoint == "https://ct.test/v1/"
+
+
+def test_near_duplicates_can_be_kept() -> None:
+    assert from_flags(near_duplicates="off").settings.near_duplicates is None
+    assert from_flags(near_duplicates="0.75").settings.near_duplicates == 0.75
+
+
 def test_a_limit_of_the_file_can_be_lifted_by_a_flag(tmp_path: Path) -> None:
     (tmp_path / "gossamer.toml").write_text("max_pages = 10\nduration = '1h'")
     got = load({"max_pages": "none", "duration": "none"}, environ={}, directory=tmp_path).settings
@@ -253,6 +331,60 @@ def test_a_source_spec_carries_what_was_asked() -> None:
     assert spec.request.drop_parameters == spec.scope.drop_parameters == ("sid",)
     assert spec.request.headers == (("A", "b"),)
     assert not spec.request.content
+
+
+def test_a_source_spec_carries_how_to_find_fold_avoid_and_revisit() -> None:
+    settings = from_flags(
+        seed_from=("sitemap,links",), max_guides="7", near_duplicates="off", canonical=False, path_budget="9",
+        soft_404=False, order="best", revisit_most="12h", per_address="3", hours="01:00-02:00",
+    ).settings  # fmt: skip
+    spec = settings.source_spec(["https://site.test/"])
+    assert spec.discovery == Discovery(seed_from=(SeedFrom.SITEMAP, SeedFrom.LINKS), max_guides=7)
+    assert spec.folding == Folding(near_duplicates=None, canonical=False)
+    assert spec.traps == Traps(path_budget=9, soft_404=False)
+    assert spec.revisit == Revisit(first=43_200, most=43_200), "the first interval keeps within its bounds"
+    assert (spec.order, spec.politeness.per_address, spec.politeness.hours) == (Order.BEST, 3, Hours(60, 120))
+
+
+def test_new_wishes_replace_what_a_source_had_and_the_rest_stays() -> None:
+    old = from_flags(max_guides="7", path_budget="9", order="best", max_pages="5").settings
+    spec = old.source_spec(["https://site.test/"])
+    new = from_flags(
+        seed_from=("links",), duplicates=False, max_repeats="5", revisit_least="2h", scope="host", max_pages="6",
+        hours="01:00-02:00",
+    )  # fmt: skip
+    changed = changed_spec(spec, new.settings, new.from_flags)
+    assert changed == msgspec.structs.replace(
+        spec,
+        scope=msgspec.structs.replace(spec.scope, mode=ScopeMode.HOST),
+        politeness=Politeness(hours=Hours(60, 120)),
+        discovery=Discovery(seed_from=(SeedFrom.LINKS,), max_guides=7),
+        folding=Folding(duplicates=False),
+        traps=Traps(path_budget=9, max_repeats=5),
+        revisit=Revisit(least=7200),
+        max_pages=6,
+    )
+
+
+@pytest.mark.parametrize(
+    ("scope", "possible_with_ct"), [("prefix", False), ("host", False), ("site", True), ("any", True)]
+)
+def test_certificates_need_a_scope_of_more_than_one_host(scope: str, possible_with_ct: bool) -> None:
+    spec = from_flags(scope=scope, seed_from=("all",)).settings.source_spec(["https://site.test/"])
+    if possible_with_ct:
+        assert possible(spec) is spec
+    else:
+        with pytest.raises(WishError, match=f"--scope {scope} leaves out; say --scope site, or --seed-from sitemap,"):
+            possible(spec)
+
+
+def test_certificates_may_be_asked_for_anew_where_the_source_has_the_scope_for_them() -> None:
+    wide = from_flags(scope="site").settings.source_spec(["https://site.test/"])
+    narrow = DEFAULTS.source_spec(["https://site.test/"])
+    wish = from_flags(seed_from=("ct",))
+    assert changed_spec(wide, wish.settings, wish.from_flags).discovery.seed_from == ("ct",)
+    with pytest.raises(WishError):
+        changed_spec(narrow, wish.settings, wish.from_flags)
 
 
 def test_the_usual_tracking_parameters_need_no_words_in_a_spec() -> None:

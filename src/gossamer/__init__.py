@@ -6,18 +6,32 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gossamer.api import Crawl, collect, crawl
-    from gossamer.model import PageRecord, Stats, Summary
+    from gossamer.api import Crawl, changes, collect, crawl, recrawl
+    from gossamer.model import ChangeEntry, PageRecord, Stats, Summary
     from gossamer.ports import StorageError
 
 __version__ = "0.1.0"
 
-__all__ = ["Crawl", "PageRecord", "Stats", "StorageError", "Summary", "collect", "crawl"]
+__all__ = [
+    "ChangeEntry",
+    "Crawl",
+    "PageRecord",
+    "Stats",
+    "StorageError",
+    "Summary",
+    "changes",
+    "collect",
+    "crawl",
+    "recrawl",
+]
 
 _HOMES = {
     "Crawl": "api",
+    "changes": "api",
     "collect": "api",
     "crawl": "api",
+    "recrawl": "api",
+    "ChangeEntry": "model",
     "PageRecord": "model",
     "Stats": "model",
     "Summary": "model",

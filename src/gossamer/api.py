@@ -11,6 +11,7 @@ import inspect
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar, Unpack
@@ -22,9 +23,22 @@ from gossamer.adapters.store_sqlite import InUseError
 from gossamer.config import Settings
 from gossamer.config.change import changed_spec, output_path
 from gossamer.config.options import Options, settings_from
+from gossamer.config.settings import possible
+from gossamer.config.since import read_since
+from gossamer.flow.changes import feed
 from gossamer.flow.reader import Reader, is_owed
+from gossamer.flow.rounds import next_round
 from gossamer.flow.run import Run
-from gossamer.model import PageRecord, Source, SourceSpec, SourceState, State, Stats, Summary
+from gossamer.model import (
+    ChangeEntry,
+    PageRecord,
+    Source,
+    SourceSpec,
+    SourceState,
+    State,
+    Stats,
+    Summary,
+)
 from gossamer.ports import StorageError, Store
 from gossamer.url import host_of
 from gossamer.wiring import make_ingests, make_run, open_store
@@ -39,6 +53,8 @@ class Callbacks(msgspec.Struct, frozen=True, kw_only=True):
     states: frozenset[State] = frozenset({State.COMPLETED})
     on_page: OnPage | None = None
     on_done: OnDone | None = None
+    from_now: bool = False
+    """Where no page was ever asked for, begin with those that are committed from now on."""
 
 
 class Crawl:
@@ -78,9 +94,11 @@ class Crawl:
 
     async def __aiter__(self) -> AsyncIterator[PageRecord]:
         async with self._opened() as (store, run, sources):
+            ids = [source.id for source in sources]
+            reader = await Reader.open(store, ids, from_now=self._calls.from_now)
             crawling = asyncio.create_task(run.run(sources, make_ingests(self._settings, store, sources)))
             try:
-                async with aclosing(self._pages(store, run, [source.id for source in sources], crawling)) as pages:
+                async with aclosing(self._pages(reader, run, crawling)) as pages:
                     async for page in pages:
                         await _call(self._calls.on_page, page)
                         yield page
@@ -92,10 +110,9 @@ class Crawl:
         await self._done(summary)
 
     async def _pages(
-        self, store: Store, run: Run, sources: Sequence[int], crawling: asyncio.Task[Summary]
+        self, reader: Reader, run: Run, crawling: asyncio.Task[Summary]
     ) -> AsyncGenerator[PageRecord, None]:
         """Pages of the wanted states, as they are committed, until the crawl is over and all were asked for."""
-        reader = await Reader.open(store, sources)
         try:
             with run.dispatcher.commits.listen() as news:
                 more = True
@@ -161,7 +178,7 @@ def start(
 ) -> Crawl:
     """A crawl of new seeds; if the data directory knows them from a crawl that did not finish, or whose pages were not
     all read, that one goes on."""
-    settings.seeds(seeds)
+    possible(settings.source_spec(seeds))
 
     async def sources(store: Store) -> list[Source]:
         spec = await _spec(seeds, settings, trust_seeds=trust_seeds)
@@ -185,14 +202,49 @@ def resume(settings: Settings, changed: Collection[str] = (), calls: Callbacks |
     """All sources of a data directory, each where it was: finished ones only see to it that their output is whole."""
 
     async def sources(store: Store) -> list[Source]:
-        known = await store.sources()
-        if not known:
-            raise StorageError(
-                f"{settings.data} has no crawl to resume: it was cut off before it began; start it again"
-            )
+        known = await _known(store, settings.data, "resume")
         return [msgspec.structs.replace(source, spec=changed_spec(source.spec, settings, changed)) for source in known]
 
     return Crawl(settings, sources, calls or Callbacks())
+
+
+def visit_again(
+    settings: Settings,
+    changed: Collection[str] = (),
+    calls: Callbacks | None = None,
+    *,
+    due: bool = False,
+    sources: Collection[int] = (),
+) -> Crawl:
+    """A further round for all sources of a data directory, or for some; one whose last round is not over goes on with
+    that. `due`: only pages whose time has come."""
+
+    async def rounds(store: Store) -> list[Source]:
+        known = _chosen(await _known(store, settings.data, "visit again"), sources, settings.data)
+        # Whatever is wrong with the new wishes must be known before the first round begins.
+        specs = [changed_spec(source.spec, settings, changed) for source in known]
+        begun = [await next_round(store, source, time.time(), due=due) for source in known]
+        return [
+            msgspec.structs.replace(source, spec=msgspec.structs.replace(spec, out=source.spec.out))
+            for source, spec in zip(begun, specs, strict=True)
+        ]
+
+    return Crawl(settings, rounds, calls or Callbacks())
+
+
+async def _known(store: Store, data: str, wish: str) -> list[Source]:
+    known = await store.sources()
+    if not known:
+        raise StorageError(f"{data} has no crawl to {wish}: it was cut off before it began; start it again")
+    return known
+
+
+def _chosen(known: list[Source], wanted: Collection[int], data: str) -> list[Source]:
+    missing = set(wanted).difference(source.id for source in known)
+    if missing:
+        there = ", ".join(str(source.id) for source in known) or "none"
+        raise StorageError(f"{data} has no source {min(missing)}; its sources are: {there}")
+    return [source for source in known if not wanted or source.id in wanted]
 
 
 def crawl(
@@ -211,9 +263,51 @@ def crawl(
     for children. A private address may be crawled if it is a seed's own; say `trust_seeds=False` when the seeds come
     from somebody else, and only `allow_private` counts.
     """
-    settings = msgspec.structs.replace(settings_from({"processes": 0, **options}), data=str(data or ""))
     calls = Callbacks(states=frozenset(map(State, states)), on_page=on_page, on_done=on_done)
-    return start(seeds, settings, calls, trust_seeds=trust_seeds)
+    return start(seeds, _settings(data, options), calls, trust_seeds=trust_seeds)
+
+
+def recrawl(
+    data: str | Path,
+    *,
+    due: bool = False,
+    sources: Collection[int] = (),
+    states: Collection[str] = ("completed",),
+    on_page: OnPage | None = None,
+    on_done: OnDone | None = None,
+    **options: Unpack[Options],
+) -> Crawl:
+    """Visit what a data directory holds again: `async for page in recrawl("docs-crawl", due=True)`.
+
+    Pages that are new or that changed come as they are committed, and only those; `changes` tells of removed ones too.
+    Options that are given replace those of the crawl before.
+    """
+    if options.get("out"):
+        raise ValueError("out: a recrawl writes no file; take the pages as they come, or export them when it is done")
+    calls = Callbacks(states=frozenset(map(State, states)), on_page=on_page, on_done=on_done, from_now=True)
+    return visit_again(_settings(data, options), set(options), calls, due=due, sources=sources)
+
+
+def _settings(data: str | Path | None, options: Options) -> Settings:
+    return msgspec.structs.replace(settings_from({"processes": 0, **options}), data=str(data or ""))
+
+
+async def changes(
+    data: str | Path, *, since: str | datetime | None = None, sources: Collection[int] = ()
+) -> AsyncGenerator[ChangeEntry, None]:
+    """The change feed of a data directory: what recrawls found added, changed or removed, in order.
+
+    `since` is a time, or text as the command line takes it: `2026-11-01`, `2d`, `last`. Works beside a running crawl.
+    """
+    begins = read_since(since, time.time())
+    store = await open_store(_settings(data, {}), read_only=True)
+    try:
+        chosen = _chosen(await store.sources(), sources, str(data))
+        async with aclosing(feed(store, {source.id: begins(source) for source in chosen})) as entries:
+            async for entry in entries:
+                yield entry
+    finally:
+        await store.close()
 
 
 def collect(*seeds: str, data: str | Path | None = None, **options: Unpack[Options]) -> list[PageRecord]:

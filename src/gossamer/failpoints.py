@@ -19,9 +19,11 @@ NAMES = frozenset(
         "page-committed",
         "robots-fetched",
         "robots-committed",
+        "guide-read",
         "outbox-unwritten",
         "outbox-half-line",
         "outbox-written",
+        "guide-half-listed",
         "migration",
     ]
 )

@@ -44,10 +44,11 @@ def make_bus(settings: Settings) -> Bus:
 async def _work_here(bus: WorkerBus) -> None:
     # Loaded only here: a dispatcher with children need not know how to fetch and read.
     from gossamer.adapters.fetcher_http import HttpFetcher
-    from gossamer.flow.fetch import work
+    from gossamer.flow.fetch import Readers, work
+    from gossamer.parse.guides import GuideReader
     from gossamer.parse.page import read
 
-    await work(bus, HttpFetcher(), read)
+    await work(bus, HttpFetcher(), Readers(page=read, guide=GuideReader))
 
 
 def make_ingests(settings: Settings, store: Store, sources: Sequence[Source]) -> list[Ingest]:

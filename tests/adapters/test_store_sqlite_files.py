@@ -214,7 +214,7 @@ async def test_a_damaged_database_is_named_as_such_and_nothing_goes_on(tmp_path:
     await store.close()
     with (tmp_path / DATABASE).open("r+b") as file:
         file.seek(40 * 4_096)
-        file.write(b"\xff" * 4_096)
+        file.write(b"\xff" * 40 * 4_096)
     store = await SqliteStore.open(tmp_path)
     assert (await store.verify())[0].startswith("The file is damaged")
     for _ in range(2):
@@ -354,7 +354,7 @@ def test_migrations_are_numbered_without_a_gap_and_say_what_they_are_for() -> No
     assert all(step.read_text("utf-8").startswith("-- ") for step in steps)
 
 
-@pytest.mark.parametrize("statement", [1, 6, 12])
+@pytest.mark.parametrize("statement", [1, 6, 12, 24])
 async def test_a_process_killed_in_a_migration_leaves_a_store_that_opens(tmp_path: Path, statement: int) -> None:
     victim = child(HOLD, tmp_path, GOSSAMER_FAILPOINT=f"migration:{statement}")
     victim.communicate()

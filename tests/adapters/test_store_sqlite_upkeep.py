@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.adapters.store_sqlite import DATABASE, SqliteStore, wipe
-from gossamer.model import Batch
+from gossamer.model import Batch, Fingerprint
 from gossamer.ports import StorageError
 from gossamer.testing.contracts.store_makers import DOCUMENT, SPEC, new_pages, settled
 
@@ -26,14 +26,25 @@ DAMAGE: list[tuple[str, str]] = [
     ("UPDATE pages SET state = 1", "is processing without a lease"),
     ("UPDATE pages SET token = 3, state = 0; DELETE FROM outbox", "holds a lease but is not processing"),
     ("DELETE FROM outbox", "is final but has no row in the outbox"),
-    ("INSERT INTO outbox (source, page) SELECT source, page FROM outbox", "has more than one row in the outbox"),
     ("UPDATE pages SET state = 0", "is in the outbox but not final"),
     ("UPDATE outbox SET source = 2", "is in the outbox of a source that is not its own"),
     ("UPDATE pages SET status = NULL", "has a document but was never fetched"),
     ("UPDATE pages SET state = 9", "has a state that does not exist"),
     ("UPDATE tallies SET completed = 4", "tally of source 1 does not equal its pages"),
-    ("DELETE FROM pages; DELETE FROM outbox; DELETE FROM documents", "tally of source 1 does not equal its pages"),
+    (
+        "DELETE FROM pages; DELETE FROM outbox; DELETE FROM documents; DELETE FROM bands",
+        "tally of source 1 does not equal its pages",
+    ),
     ("UPDATE pages SET parent = 77", "refers to a row of pages that does not exist"),
+    ("UPDATE pages SET was = 2", "is final but said to be visited again"),
+    ("UPDATE pages SET was = 1, state = 0", "is visited again but was never final"),
+    ("UPDATE pages SET was = 2, state = 0; DELETE FROM outbox", "is final but has no row in the outbox"),
+    ("UPDATE pages SET kind = 1", "is in the outbox but no page of a site"),
+    ("UPDATE pages SET kind = 9", "is of a kind that does not exist"),
+    ("UPDATE pages SET state = 4", "has a fingerprint but is neither completed nor deferred with a draft"),
+    ("DELETE FROM fingerprints", "is found by likeness but has no fingerprint"),
+    ("UPDATE fingerprints SET source = 2", "has a fingerprint of another source"),
+    ("INSERT INTO drafts (page, size, tokens, elapsed, read_at) SELECT id, 0, 0, 0, 0 FROM pages", "has a draft"),
     ("UPDATE meta SET value = 1 WHERE key = 'next_page'", "has an id that nobody reserved"),
 ]
 
@@ -43,7 +54,8 @@ async def test_verify_finds_every_kind_of_damage(store: SqliteStore, sql: str, s
     source = (await store.add_source(SPEC, 1.0)).id
     await store.add_source(SPEC, 2.0)
     (page,) = await new_pages(store, source, "/a")
-    await store.commit(Batch(settled=[settled(page, document=DOCUMENT)]))
+    mark = Fingerprint(body=b"a", sketch=b"12345678", bands=(1, 2))
+    await store.commit(Batch(settled=[settled(page, document=DOCUMENT, fingerprint=mark)]))
     assert await store.verify() == []
     await store._run(lambda db: db.execute(sql).fetchall())
     found = await store.verify()

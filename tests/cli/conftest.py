@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from gossamer.cli.entry import run
+from tests.cli import filled_store, returned_store
 from tests.cli.command_line import Gossamer, Result
 from tests.cli.fake_crawl import FakeApi, FakeCrawl
-from tests.cli.filled_store import fill
 
 
 @pytest.fixture(autouse=True)
@@ -49,5 +49,12 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[[FakeCrawl], FakeApi]:
 @pytest.fixture
 def filled() -> str:
     """A data directory with pages of every state."""
-    fill("gossamer-data")
+    filled_store.fill("gossamer-data")
+    return "gossamer-data"
+
+
+@pytest.fixture
+def returned() -> str:
+    """A data directory with a source that was found by sitemaps and visited again."""
+    returned_store.fill("gossamer-data")
     return "gossamer-data"

@@ -5,25 +5,32 @@ from __future__ import annotations
 import asyncio
 import sys
 import types
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 
 from gossamer.config import Settings
-from gossamer.model import Counts, EndReason, HostStatus, Stats, Summary
+from gossamer.model import ChangeCounts, ChangeEntry, Counts, EndReason, HostStatus, Stats, Summary
 from gossamer.ports import StorageError
 
 Step = Callable[[], None]
 
 
-def summary(reason: EndReason = EndReason.FINISHED, **changes: int) -> Summary:
-    counts = {"completed": 0, "failed": 0, "skipped": 0, "pending": 0, "bytes": 0, "tokens": 0, "hosts": 1} | changes
-    return Summary(reason=reason, seconds=2.0, pages_per_second=4.0, **counts)
+def summary(reason: EndReason = EndReason.FINISHED, changes: ChangeCounts | None = None, **counted: int) -> Summary:
+    counts = {"completed": 0, "failed": 0, "skipped": 0, "pending": 0, "bytes": 0, "tokens": 0, "hosts": 1} | counted
+    return Summary(reason=reason, seconds=2.0, pages_per_second=4.0, changes=changes, **counts)
 
 
 class FakeCrawl:
     """Pretends to fetch `pages` pages, `tick` seconds each; 0 makes it end at once."""
 
-    def __init__(self, pages: int = 3, tick: float = 0.0, error: str | None = None, stubborn: bool = False) -> None:
-        self.pages, self.tick, self.error, self.stubborn = pages, tick, error, stubborn
+    def __init__(
+        self,
+        pages: int = 3,
+        tick: float = 0.0,
+        error: str | None = None,
+        stubborn: bool = False,
+        changes: ChangeCounts | None = None,
+    ) -> None:
+        self.pages, self.tick, self.error, self.stubborn, self.changes = pages, tick, error, stubborn, changes
         self.done = 0
         self.stopped = False
 
@@ -77,6 +84,7 @@ class FakeCrawl:
             skipped=counts.skipped,
             pending=self.pages - self.done,
             bytes=counts.bytes,
+            changes=self.changes,
         )
 
 
@@ -89,6 +97,10 @@ class FakeApi(types.ModuleType):
         self.seeds: tuple[str, ...] = ()
         self.settings = Settings()
         self.changed: frozenset[str] = frozenset()
+        self.due = False
+        self.sources: tuple[int, ...] = ()
+        self.since: str | None = None
+        self.feed: list[ChangeEntry] = []
 
     def start(self, seeds: Sequence[str], settings: Settings) -> FakeCrawl:
         self.seeds, self.settings = tuple(seeds), settings
@@ -97,6 +109,19 @@ class FakeApi(types.ModuleType):
     def resume(self, settings: Settings, changed: Collection[str] = ()) -> FakeCrawl:
         self.settings, self.changed = settings, frozenset(changed)
         return self.crawl
+
+    def visit_again(
+        self, settings: Settings, changed: Collection[str] = (), *, due: bool = False, sources: Collection[int] = ()
+    ) -> FakeCrawl:
+        self.settings, self.changed, self.due, self.sources = settings, frozenset(changed), due, tuple(sources)
+        return self.crawl
+
+    async def changes(
+        self, data: str, *, since: str | None = None, sources: Collection[int] = ()
+    ) -> AsyncGenerator[ChangeEntry, None]:
+        self.since, self.sources = since, tuple(sources)
+        for entry in self.feed:
+            yield entry
 
 
 if __name__ == "__main__":

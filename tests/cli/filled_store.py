@@ -16,6 +16,7 @@ from gossamer.model import (
     RobotsRecord,
     RobotsVerdict,
     Settled,
+    SourceSpec,
     SourceState,
     SourceUpdate,
     State,
@@ -35,12 +36,16 @@ async def _fill(data: str) -> None:
     store = await SqliteStore.open(data)
     try:
         await store.claim()
-        source = await store.add_source(Settings(max_pages=100).source_spec([f"{SITE}/"]), 1_700_000_000.0)
+        source = await store.add_source(spec(), 1_700_000_000.0)
         first = await store.reserve(6)
         for batch in _batches(source.id, first):
             await store.commit(batch)
     finally:
         await store.close()
+
+
+def spec() -> SourceSpec:
+    return Settings(max_pages=100).source_spec([f"{SITE}/"])
 
 
 def _batches(source: int, first: int) -> list[Batch]:

@@ -6,14 +6,17 @@ import asyncio
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from gossamer.adapters.store_sqlite import SqliteStore
-from gossamer.model import PageRecord
+from gossamer.cli.wording import WAITS, deferred
+from gossamer.model import Deferral, PageRecord
 from tests.cli.command_line import Gossamer
 from tests.cli.filled_store import SITE
+from tests.cli.returned_store import SECOND
 
 
 def test_status_shows_state_counts_and_limits(gossamer: Gossamer, filled: str) -> None:
@@ -70,6 +73,72 @@ def test_explain_tells_what_became_of_a_page_and_why(
     assert result.code == 0
     for words in told:
         assert words in result.out
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        (
+            "",
+            [
+                "completed: fetched",
+                "revisited  1 time, changed in 0 of them; last 2023-11-16 02:00:01 UTC",
+                "due again  2023-11-17 02:00:00 UTC",
+            ],
+        ),
+        ("guide", ["revisited  1 time, changed in 1 of them"]),
+        ("copy", [f"skipped: folded into {SITE}/guide: same content\n"]),
+        ("like", [f"skipped: folded into {SITE}/guide: near duplicate, 93% the same (limit 90%)"]),
+        ("print", [f"skipped: folded into {SITE}/guide: canonical link\n"]),
+        ("none", ["skipped: it looks like `not found`, whatever its status says (says what this host says"]),
+        ("soon", ["pending: put aside: pages like it have used up their budget"]),
+        ("calendar/2099/01", ["skipped: its URL looks like a trap: names the date 2099-01, further ahead than 400"]),
+        ("unlisted", ["only links lead to it, and the sitemap is the crawl", "--seed-from sitemap,links"]),
+        ("sitemap.xml", ["sitemaps: 1 read, 1,204 URLs listed\n"]),
+        ("news.xml", [f"sitemaps: 0 read, 0 URLs listed, 1 failed: {SITE}/news.xml status: 404 Not Found"]),
+    ],
+)
+def test_explain_tells_of_folds_traps_guides_and_visits(
+    gossamer: Gossamer, returned: str, path: str, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    result = gossamer("explain", f"{SITE}/{path}")
+    assert result.code == 0
+    for words in told:
+        assert words in re.sub(r" +\n", "\n", result.out)
+
+
+def test_explain_as_json_tells_a_program_the_same(gossamer: Gossamer, returned: str) -> None:
+    (copy,) = json.loads(gossamer("explain", "--json", f"{SITE}/copy").out)["sources"]
+    assert (copy["reason"], copy["target"]) == ("duplicate", f"{SITE}/guide")
+    (guide,) = json.loads(gossamer("explain", "--json", f"{SITE}/guide").out)["sources"]
+    assert (guide["visits"], guide["changes"], guide["due_at"]) == (1, 1, SECOND + 3_600)
+    sitemap = json.loads(gossamer("explain", "--json", f"{SITE}/sitemap.xml").out)
+    assert (sitemap["known"], sitemap["sources"], sitemap["guides"][0]["listed"]) == (True, [], 1204)
+
+
+@pytest.mark.parametrize("deferral", Deferral)
+def test_whatever_a_page_waits_for_has_words(deferral: Deferral) -> None:
+    assert deferred(deferral.rank) == WAITS[deferral]
+
+
+def test_status_tells_of_guides_and_rounds(gossamer: Gossamer, returned: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    result = gossamer("status")
+    assert f"sitemaps: 1 read, 1,204 URLs listed, 1 failed: {SITE}/news.xml status: 404 Not Found" in result.out
+    assert "round 2 since 2023-11-16 02:00:00 UTC" in result.out
+    (source,) = json.loads(gossamer("status", "--json").out)["sources"]
+    assert (source["round"], source["round_began_at"]) == (2, SECOND)
+    assert [(guide["state"], guide["listed"]) for guide in source["guides"]] == [("completed", 1204), ("failed", 0)]
+
+
+def test_changes_come_from_the_store_with_a_diff(gossamer: Gossamer, returned: str) -> None:
+    result = gossamer("changes", "--since", "last")
+    (change,) = map(json.loads, result.out.splitlines())
+    assert (change["change"], change["url"], change["round"]) == ("changed", f"{SITE}/guide", 2)
+    assert (change["hash"], change["previous_hash"], change["at"]) == ("11", "10", "2023-11-16T02:00:01.000Z")
+    assert change["diff"].splitlines()[3:] == ["-It was.", "+It is.", " It stays."]
+    assert gossamer("changes", "--since", "1h").out == ""
 
 
 def test_explain_as_json_has_the_chain_of_parents(gossamer: Gossamer, filled: str) -> None:

@@ -15,7 +15,7 @@ import pytest
 from gossamer.cli.running import exit_code
 from gossamer.cli.summary import next_steps
 from gossamer.config import Settings
-from gossamer.model import EndReason, Summary
+from gossamer.model import ChangeCounts, EndReason, Summary
 from tests.cli.command_line import Gossamer
 from tests.cli.fake_crawl import FakeApi, FakeCrawl, summary
 from tests.cli.filled_store import SITE
@@ -65,11 +65,27 @@ def test_the_box_tells_what_came_and_what_to_do_next(gossamer: Gossamer, fake: F
         (summary(EndReason.INTERRUPTED, completed=1, pending=4), ["resume", "export --out pages.jsonl"]),
         (summary(EndReason.MAX_PAGES, pending=4, failed=1), ["resume --max-pages N", "export --state failed"]),
         (summary(EndReason.DURATION, pending=4), ["resume --duration TIME"]),
+        (summary(completed=1, changes=ChangeCounts(added=1)), ["changes --since last", "export --out pages.jsonl"]),
+        (summary(completed=1, changes=ChangeCounts()), ["export --out pages.jsonl"]),
         (summary(), ["status"]),
     ],
 )
 def test_the_next_steps_fit_the_end(ended: Summary, steps: list[str]) -> None:
     assert next_steps(ended, Settings()) == [f"gossamer {step}" for step in steps]
+
+
+def test_the_box_of_a_recrawl_tells_what_changed(gossamer: Gossamer, fake: Fake, filled: str) -> None:
+    fake(FakeCrawl(pages=10, changes=ChangeCounts(added=5, changed=1200, removed=7)))
+    result = gossamer("recrawl")
+    assert "5 added, 1,200 changed, 7 removed" in result.err
+    assert "gossamer changes --since last" in result.err
+
+
+def test_outside_a_recrawl_there_is_no_word_of_changes(gossamer: Gossamer, fake: Fake) -> None:
+    fake(FakeCrawl(pages=10))
+    result = gossamer("crawl", "https://site.test", "--json")
+    assert json.loads(result.out)["changes"] is None
+    assert "changed" not in result.err
 
 
 def test_trouble_with_the_store_is_one_line_and_exit_code_3(gossamer: Gossamer, fake: Fake) -> None:

@@ -12,6 +12,7 @@ import pytest
 from gossamer import __version__
 from gossamer.cli.entry import COMMANDS
 from gossamer.config import SETTINGS, flag_of
+from gossamer.model import ChangeCounts
 from tests.cli.command_line import Gossamer
 from tests.cli.fake_crawl import FakeApi, FakeCrawl
 
@@ -48,7 +49,7 @@ def test_every_setting_is_a_flag_of_crawl(gossamer: Gossamer, name: str) -> None
     [
         (["crawl", "--max-page", "3"], "gossamer crawl: there is no flag --max-page; did you mean --max-pages?"),
         (["status", "--jsn"], "gossamer status: there is no flag --jsn; did you mean --json?"),
-        (["crawl", "--frobnicate"], "gossamer crawl: there is no flag --frobnicate; --help lists what there is"),
+        (["crawl", "--xyzzy"], "gossamer crawl: there is no flag --xyzzy; --help lists what there is"),
         (["craw"], "gossamer: there is no command craw; did you mean crawl?"),
         (["crawl"], "gossamer crawl: name at least one URL, or a file of them with --seeds."),
         (["crawl", "site.test"], "gossamer: 'site.test' is not a URL that can be fetched; did you mean https://site"),
@@ -56,6 +57,13 @@ def test_every_setting_is_a_flag_of_crawl(gossamer: Gossamer, name: str) -> None
         (["crawl", "https://a.test", "--scope", "hsot"], "did you mean host?"),
         (["crawl", "https://a.test", "--include", "a["], "gossamer: --include: the pattern 'a[' cannot be read"),
         (["crawl", "--seeds", "nowhere.txt"], "'nowhere.txt': No such file or directory"),
+        (
+            ["crawl", "https://a.test", "--seed-from", "all"],
+            "--scope prefix leaves out; say --scope site, or --seed-from",
+        ),
+        (["recrawl", "--out", "pages.jsonl"], "gossamer recrawl: there is no flag --out"),
+        (["changes", "--since", "yesterday"], "gossamer: --since: 'yesterday' is not a time, as in 2026-11-01"),
+        (["changes", "--since", "2 days"], "'2 days' has no known unit; did you mean 2d?"),
         (["export", "--format", "xml"], "'xml' is not one of 'jsonl', 'csv'"),
         (["explain"], "Missing argument 'URL'."),
     ],
@@ -110,10 +118,35 @@ def test_seeds_come_from_arguments_and_from_a_file(gossamer: Gossamer, fake: Fak
     assert (api.settings.max_pages, api.settings.content) == (7, False)
 
 
+def test_a_seeds_file_may_hold_comments_blank_lines_and_a_byte_order_mark(gossamer: Gossamer, fake: Fake) -> None:
+    api = fake(FakeCrawl())
+    lines = ["\ufeffhttps://a.test/ # the first", "", "# all of b", "  https://b.test/#top\t# not the fragment", " # x"]
+    Path("seeds.txt").write_text("\r\n".join(lines), "utf-8")
+    assert gossamer("crawl", "--seeds", "seeds.txt").code == 0
+    assert api.seeds == ("https://a.test/", "https://b.test/")
+
+
+def test_a_seeds_file_that_begins_with_a_comment_after_its_mark_has_no_seed(gossamer: Gossamer) -> None:
+    Path("seeds.txt").write_text("\ufeff# nothing yet\n", "utf-8")
+    result = gossamer("crawl", "--seeds", "seeds.txt")
+    assert result.code == 2
+    assert "name at least one URL" in result.err
+
+
+def test_a_seeds_file_that_is_not_text_is_named_with_the_line(gossamer: Gossamer) -> None:
+    Path("seeds.txt").write_bytes(b"https://a.test/\nhttps://b.test/caf\xe9\n")
+    result = gossamer("crawl", "--seeds", "seeds.txt")
+    assert result.code == 2
+    assert "the seeds in seeds.txt are not UTF-8 text: see line 2." in result.err
+
+
 def test_seeds_come_from_stdin(tmp_path: Path) -> None:
-    run = command_line(3, 0.0, "crawl", "--seeds", "-", "--json", seeds="https://a.test/\nbad.test\n")
+    run = command_line(3, 0.0, "crawl", "--seeds", "-", "--json", seeds="\ufeffhttps://a.test/ # one\nbad.test\n")
     assert run.returncode == 2
-    assert "'bad.test' is not a URL" in run.stderr
+    assert run.stderr == "gossamer: 'bad.test' is not a URL that can be fetched; did you mean https://bad.test/?\n"
+    run = command_line(3, 0.0, "crawl", "--seeds", "-", "--json", seeds="https://a.test/\n# two\nhttps://b.test/\n")
+    assert run.returncode == 0
+    assert "crawling https://a.test/ and 1 more" in run.stderr
 
 
 def test_resume_needs_something_to_resume(gossamer: Gossamer, fake: Fake) -> None:
@@ -132,6 +165,26 @@ def test_resume_hands_on_what_was_given_anew(
     assert gossamer("resume", "--max-pages", "9", "--out", "pages.jsonl").code == 0
     assert api.changed == {"max_pages", "out"}
     assert (api.settings.max_pages, api.settings.out, api.settings.delay) == (9, "pages.jsonl", 3.0)
+
+
+def test_recrawl_needs_something_to_visit(gossamer: Gossamer, fake: Fake) -> None:
+    fake(FakeCrawl())
+    result = gossamer("recrawl", "--data", "nowhere")
+    assert result.code == 3
+    assert result.err.startswith("gossamer: nowhere holds no store to visit again; gossamer crawl URL")
+
+
+def test_recrawl_hands_on_what_was_asked_and_no_output_file(
+    gossamer: Gossamer, fake: Fake, filled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = fake(FakeCrawl(changes=ChangeCounts(added=1, changed=2)))
+    monkeypatch.setenv("GOSSAMER_OUT", "pages.jsonl")
+    result = gossamer("recrawl", "--due", "--source", "1", "--source", "3", "--delay", "2", "--json")
+    assert result.code == 0
+    assert (api.due, api.sources, set(api.changed)) == (True, (1, 3), {"delay"})
+    assert api.settings.out is None
+    assert "visiting 2 sources of ./gossamer-data again" in result.err
+    assert json.loads(result.out)["changes"] == {"added": 1, "changed": 2, "removed": 0}
 
 
 def test_the_command_answers_without_loading_the_crawler() -> None:

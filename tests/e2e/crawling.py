@@ -14,7 +14,8 @@ from gossamer.config.options import Options
 from gossamer.model import PageRecord, State, Summary
 from gossamer.testing.web import Host, Link, Page, Request, Robots, Web
 
-QUICKLY: Options = {"delay": 0, "backoff_first": 0.02}
+QUICKLY: Options = {"delay": 0, "backoff_first": 0.02, "seed_from": ["links"]}
+"""The roads beyond links have tests of their own."""
 PATIENCE = 30.0
 """Far beyond what any of these crawls takes: whoever gets there hangs."""
 

@@ -13,6 +13,7 @@ from gossamer.flow.governor import Governor
 from gossamer.frontier.policy import Rules
 from gossamer.model import (
     Batch,
+    Discovery,
     Document,
     Lease,
     LeaseKind,
@@ -22,6 +23,7 @@ from gossamer.model import (
     RequestOptions,
     Scope,
     ScopeMode,
+    SeedFrom,
     Source,
     SourceSpec,
 )
@@ -114,9 +116,15 @@ def site(pages: Mapping[str, Sequence[str]]) -> Answer:
     return answer
 
 
-def spec(max_pages: int | None = None, max_depth: int | None = None, delay: float = 0.0) -> SourceSpec:
+def spec(
+    max_pages: int | None = None,
+    max_depth: int | None = None,
+    delay: float = 0.0,
+    seed_from: SeedFrom = SeedFrom.LINKS,
+) -> SourceSpec:
     return SourceSpec(
         seeds=(SEED,),
+        discovery=Discovery(seed_from=(seed_from,)),
         scope=Scope(mode=ScopeMode.HOST, max_depth=max_depth),
         politeness=Politeness(delay=delay),
         request=RequestOptions(user_agent="gossamer-test/1"),

@@ -5,8 +5,20 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from gossamer.flow.fetch import MAX_RETRY_AFTER, MAX_ROBOTS, Reader, retry_after, work
-from gossamer.model import Document, Error, Fault, Lease, LeaseKind, Outcome, Reading, RequestOptions, Response
+from gossamer.flow.fetch import MAX_RETRY_AFTER, MAX_ROBOTS, PageReader, Readers, retry_after, work
+from gossamer.model import (
+    Document,
+    Error,
+    Fault,
+    Lease,
+    LeaseKind,
+    Outcome,
+    Reading,
+    RequestOptions,
+    Response,
+    Validators,
+)
+from gossamer.parse.guides import GuideReader
 
 URL = "https://example.org/a/page"
 DATE = "Tue, 06 May 2025 10:00:00 GMT"
@@ -14,11 +26,21 @@ LATER = "Tue, 06 May 2025 10:02:00 GMT"
 READING = Reading(document=Document(title="Hello", links=("https://example.org/b",)))
 
 
-def lease(token: int = 1, *, kind: LeaseKind = LeaseKind.PAGE, url: str = URL, drop: tuple[str, ...] = ()) -> Lease:
+KNOWN = Validators('"1"', DATE)
+
+
+def lease(
+    token: int = 1,
+    *,
+    kind: LeaseKind = LeaseKind.PAGE,
+    url: str = URL,
+    drop: tuple[str, ...] = (),
+    validators: Validators = Validators(),  # noqa: B008 (frozen)
+) -> Lease:
     request = RequestOptions(user_agent="test", drop_parameters=drop)
     return Lease(
         token=token, kind=kind, source=1, page=1, url=url, host="https://example.org",
-        deadline=-1.0, exclusive=True, request=request,
+        deadline=-1.0, exclusive=True, request=request, validators=validators,
     )  # fmt: skip
 
 
@@ -49,11 +71,11 @@ class FakeBus:
 class FakeFetcher:
     def __init__(self, response: Response | Exception = Response(status=200)) -> None:  # noqa: B008 (frozen)
         self._response = response
-        self.max_body: int | None = None
+        self.asked: dict[str, object] = {}
         self.closed = False
 
-    async def fetch(self, url: str, options: RequestOptions, *, max_body: int | None = None) -> Response:
-        self.max_body = max_body
+    async def fetch(self, url: str, options: RequestOptions, **asked: object) -> Response:
+        self.asked = asked
         if isinstance(self._response, Exception):
             raise self._response
         return self._response
@@ -70,9 +92,13 @@ def must_not_read(_: str, __: Response, ___: RequestOptions) -> Reading:
     raise AssertionError("nobody asked for this to be read")
 
 
-async def outcome_of(response: Response | Exception, one: Lease | None = None, reader: Reader = read) -> Outcome:
+def reading(page: PageReader) -> Readers:
+    return Readers(page, GuideReader)
+
+
+async def outcome_of(response: Response | Exception, one: Lease | None = None, reader: PageReader = read) -> Outcome:
     bus = FakeBus(one or lease())
-    await work(bus, FakeFetcher(response), reader)
+    await work(bus, FakeFetcher(response), reading(reader))
     (outcome,) = bus.outcomes
     return outcome
 
@@ -104,7 +130,7 @@ async def test_the_bus_is_told_which_page_is_read_and_when_that_is_over() -> Non
         assert bus.told == [7]
         return READING
 
-    await work(bus, FakeFetcher(), observing)
+    await work(bus, FakeFetcher(), reading(observing))
     assert bus.told == [7, 0]
     assert bus.outcomes[0].reading == READING
 
@@ -117,7 +143,7 @@ async def test_a_page_that_cannot_be_read_costs_itself_and_not_the_worker() -> N
             raise RecursionError("too deep")
         return READING
 
-    await work(bus, FakeFetcher(answer(200)), choosy)
+    await work(bus, FakeFetcher(answer(200)), reading(choosy))
     first, second = sorted(bus.outcomes, key=lambda outcome: outcome.token)
     assert first.error == Error(fault=Fault.PARSE, text="the page could not be read: RecursionError: too deep")
     assert (first.status, first.reading) == (200, None)
@@ -181,10 +207,29 @@ async def test_a_redirect_without_a_location_says_so() -> None:
     assert str(outcome.error) == "protocol: status 307 without a Location to follow"
 
 
+@pytest.mark.parametrize("kind", [LeaseKind.PAGE, LeaseKind.PROBE])
+async def test_a_page_that_is_known_is_asked_for_with_what_is_known_of_it(kind: LeaseKind) -> None:
+    bus, fetcher = FakeBus(lease(kind=kind, validators=KNOWN)), FakeFetcher(answer(200))
+    await work(bus, fetcher, reading(read))
+    assert fetcher.asked == {"validators": KNOWN}
+    assert bus.outcomes[0].reading == READING
+
+
+async def test_a_page_that_has_not_changed_is_no_fault_and_is_not_read() -> None:
+    outcome = await outcome_of(answer(304, etag='"1"'), lease(validators=KNOWN), must_not_read)
+    assert (outcome.status, outcome.error, outcome.location, outcome.etag) == (304, None, None, '"1"')
+
+
+async def test_a_304_that_nobody_asked_for_is_a_fault() -> None:
+    outcome = await outcome_of(answer(304), reader=must_not_read)
+    assert str(outcome.error) == "protocol: status 304 without a Location to follow"
+
+
 async def test_robots_are_fetched_with_their_own_cap_and_travel_as_bytes() -> None:
     bus, fetcher = FakeBus(lease(kind=LeaseKind.ROBOTS)), FakeFetcher(answer(200, b"User-agent: *"))
-    await work(bus, fetcher, must_not_read)
-    assert fetcher.max_body == MAX_ROBOTS >= 500 * 1024
+    await work(bus, fetcher, reading(must_not_read))
+    assert fetcher.asked == {"max_body": MAX_ROBOTS}
+    assert MAX_ROBOTS >= 500 * 1024
     assert bus.outcomes[0].body == b"User-agent: *"
     assert bus.told == []
 
@@ -244,7 +289,7 @@ class Stuck(FakeFetcher):
         super().__init__()
         self.cancelled = 0
 
-    async def fetch(self, url: str, options: RequestOptions, *, max_body: int | None = None) -> Response:
+    async def fetch(self, url: str, options: RequestOptions, **_: object) -> Response:
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
@@ -256,13 +301,13 @@ class Stuck(FakeFetcher):
 
 async def test_when_there_are_no_more_leases_running_fetches_are_cancelled_and_sockets_closed() -> None:
     bus, fetcher = FakeBus(lease(1), lease(2), wait=False), Stuck()
-    await work(bus, fetcher, read)
+    await work(bus, fetcher, reading(read))
     assert (fetcher.cancelled, fetcher.closed, bus.outcomes) == (2, True, [])
 
 
 async def test_a_cancelled_worker_cancels_its_fetches_and_closes_its_sockets() -> None:
     bus, fetcher = FakeBus(lease(1), lease(2)), Stuck()
-    working = asyncio.create_task(work(bus, fetcher, read))
+    working = asyncio.create_task(work(bus, fetcher, reading(read)))
     for _ in range(5):
         await asyncio.sleep(0)
     working.cancel()
@@ -275,11 +320,11 @@ async def test_all_leases_of_a_batch_are_fetched_at_once() -> None:
     together = asyncio.Barrier(20)
 
     class Gathering(FakeFetcher):
-        async def fetch(self, url: str, options: RequestOptions, *, max_body: int | None = None) -> Response:
+        async def fetch(self, url: str, options: RequestOptions, **_: object) -> Response:
             await together.wait()
             return Response(status=200)
 
     bus = FakeBus(*(lease(token) for token in range(1, 21)))
     async with asyncio.timeout(60):
-        await work(bus, Gathering(), read)
+        await work(bus, Gathering(), reading(read))
     assert {outcome.token for outcome in bus.outcomes} == set(range(1, 21))

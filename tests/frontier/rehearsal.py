@@ -18,6 +18,7 @@ from gossamer.frontier.robots import parse_robots
 from gossamer.frontier.turns import SourceRun
 from gossamer.model import (
     Batch,
+    Discovery,
     Error,
     Fault,
     Found,
@@ -25,6 +26,7 @@ from gossamer.model import (
     Lease,
     LeaseKind,
     Outcome,
+    PatternRecord,
     PendingPage,
     Politeness,
     RequestOptions,
@@ -32,9 +34,11 @@ from gossamer.model import (
     RobotsVerdict,
     Scope,
     ScopeMode,
+    SeedFrom,
     Source,
     SourceSpec,
     State,
+    Workload,
 )
 from gossamer.url import path_of
 
@@ -52,7 +56,12 @@ RULES = Rules(
     robots_ttl=5_000.0,
     throttled_attempts=4,
 )
-POLITENESS = (Politeness(delay=2.0), Politeness(delay=0.0, per_host=3))
+ADDRESSES = dict(zip(HOSTS, ("10.0.0.1", "10.0.0.1", "10.0.0.1", "10.0.0.2", "10.0.0.3"), strict=True))
+PER_ADDRESS = 2
+POLITENESS = (
+    Politeness(delay=2.0, per_address=PER_ADDRESS),
+    Politeness(delay=0.0, per_host=3, per_address=PER_ADDRESS),
+)
 LIMITS = (None, 12)
 
 
@@ -67,16 +76,21 @@ class ModelHost:
     robots: RobotsVerdict | None = None
     robots_until: float = 0.0
     crawl_delay: float = 0.0
+    address: str | None = None
+    """Where it was found when it first answered."""
     floor: float = 0.0
     per_host: int = 99
+    pace_delay: float = 0.0
+    """The pace has tests of its own: here it is only seen to that it is kept."""
+    pace_cap: int = 99
 
     @property
     def delay(self) -> float:
-        return max(self.floor, self.crawl_delay)
+        return max(self.floor, self.crawl_delay, self.pace_delay)
 
     @property
     def cap(self) -> int:
-        return 1 if self.delay else self.per_host
+        return 1 if self.delay else min(self.per_host, self.pace_cap)
 
 
 @dataclass
@@ -93,10 +107,12 @@ class Rehearsal:
     known: set[tuple[int, str]] = field(default_factory=set)
     records: dict[str, HostRecord] = field(default_factory=dict)
     robots: dict[str, RobotsRecord] = field(default_factory=dict)
+    patterns: dict[tuple[int, str, str], PatternRecord] = field(default_factory=dict)
     granted: dict[int, int] = field(default_factory=lambda: {1: 0, 2: 0})
     hosts: dict[str, ModelHost] = field(default_factory=dict)
     present: dict[str, set[int]] = field(default_factory=dict)
     out: dict[int, Lease] = field(default_factory=dict)
+    where: dict[int, str | None] = field(default_factory=dict)
     gone: list[int] = field(default_factory=list)
     frontier: Frontier = field(init=False)
 
@@ -104,10 +120,10 @@ class Rehearsal:
         self._open()
 
     def _open(self) -> None:
-        self.frontier = Frontier(RULES, self.epoch, self.now)
+        self.frontier = Frontier(RULES, self.epoch, self.now, self.now)
         for source in self._sources():
             queued = sum(row.state is State.PENDING and row.page.source == source.id for row in self.rows.values())
-            self.frontier.open_source(source, queued)
+            self.frontier.open_source(source, Workload(queued=queued))
 
     def _sources(self) -> list[Source]:
         return [
@@ -118,6 +134,7 @@ class Rehearsal:
                     seeds=tuple(f"{host}/" for host in HOSTS),
                     scope=Scope(mode=ScopeMode.HOST),
                     politeness=POLITENESS[number - 1],
+                    discovery=Discovery(seed_from=(SeedFrom.LINKS,)),
                     request=RequestOptions(user_agent="rehearsal/1"),
                     max_pages=LIMITS[number - 1],
                 ),
@@ -132,7 +149,8 @@ class Rehearsal:
         self.known |= {(found.source, url) for url in new}
         candidates = found.candidates(set(new))
         missing = self.frontier.admit(self.now, candidates, len(self.rows) + 1)
-        self._restore(missing)
+        for source, keys in missing.items():
+            self._restore(source, keys)
         self._commit()
 
     def lease(self) -> Lease | WaitUntil | Drained:
@@ -142,6 +160,7 @@ class Rehearsal:
         if isinstance(answer, Lease):
             self._check_lease(answer)
             self.out[answer.token] = answer
+            self.where[answer.token] = self.hosts[answer.host].address
             self.hosts[answer.host].in_flight += 1
         else:
             self._check_pause(answer)
@@ -187,9 +206,10 @@ class Rehearsal:
                 row.state = State.PENDING
         self._open()
 
-    def _restore(self, keys: list[str]) -> None:
+    def _restore(self, source: int, keys: list[str]) -> None:
         known = [(self.records[key], self.robots.get(key)) for key in keys if key in self.records]
-        self.frontier.restore(self.now, self.now, keys, known)
+        patterns = [each for each in self.patterns.values() if each.source == source and each.host in keys]
+        self.frontier.restore(self.now, source, keys, known, patterns)
 
     def _restock(self) -> None:
         self.frontier.evict_idle()
@@ -205,7 +225,7 @@ class Rehearsal:
 
     def _unpark(self, run: SourceRun) -> int:
         keys = sorted({row.page.host for row in self._pending(run.id) if row.page.attempts >= run.tried})
-        self._restore(self.frontier.unknown_hosts(keys))
+        self._restore(run.id, self.frontier.strange_hosts(run, keys))
         known = [key for key in keys if self.frontier.knows(key)]
         opened = self.frontier.queues.open_lanes(run, known)
         if not opened and len(known) == len(keys):
@@ -246,6 +266,7 @@ class Rehearsal:
             row.page = with_attempts(row.page, leased.attempts)
         self.records |= {record.key: record for record in batch.hosts}
         self.robots |= {record.host: record for record in batch.robots}
+        self.patterns |= {(each.source, each.host, each.pattern): each for each in batch.patterns}
         self.granted |= {update.id: update.granted for update in batch.sources}
 
     # -- what must hold
@@ -256,6 +277,7 @@ class Rehearsal:
         assert len(self.out) < RULES.concurrency, "more leases than the concurrency allows"
         assert self.now >= host.not_before, f"leased {host.not_before - self.now:.3f} s too soon"
         assert host.in_flight < host.cap, "a busy host was handed out"
+        assert self._address_has_room(host), "a busy address was handed out"
         if lease.kind is LeaseKind.ROBOTS:
             assert host.in_flight == 0, "robots were asked for while the host was busy"
             assert sum(out.kind is LeaseKind.ROBOTS for out in self.out.values()) < RULES.robots_at_once
@@ -282,6 +304,14 @@ class Rehearsal:
                 assert not self._fetchable(page), f"told to wait while {page.url} could be fetched"
         assert self.out or left, "told to wait although everything is done"
 
+    def _address_has_room(self, host: ModelHost) -> bool:
+        there = sum(token in self._at(host.address) for token in self.out)
+        return host.address is None or there < PER_ADDRESS
+
+    def _at(self, address: str | None) -> set[int]:
+        """The leases that were handed out to hosts known to be at an address."""
+        return {token for token, where in self.where.items() if where == address}
+
     def _held(self, page: PendingPage) -> bool:
         limit = LIMITS[page.source - 1]
         return limit is not None and self.granted[page.source] >= limit and page.attempts == 0
@@ -289,7 +319,7 @@ class Rehearsal:
     def _fetchable(self, page: PendingPage) -> bool:
         host = self.hosts.setdefault(page.host, ModelHost())
         self._obey(page.host, host)
-        if not self.frontier.knows(page.host) or self.now < host.not_before:
+        if not self.frontier.knows(page.host) or self.now < host.not_before or not self._address_has_room(host):
             return False
         if host.robots is None or self.now >= host.robots_until:
             asked = sum(out.kind is LeaseKind.ROBOTS for out in self.out.values())
@@ -307,6 +337,9 @@ class Rehearsal:
         wishes = [POLITENESS[source - 1] for source in self.present.get(key, ())]
         host.floor = max([0.0, *(wish.delay or 0.0 for wish in wishes)])
         host.per_host = min([99, *(wish.per_host for wish in wishes)])
+        known = self.frontier._hosts.get(key)
+        pace = known.pace if known else None
+        host.pace_delay, host.pace_cap = (pace.delay, pace.cap) if pace else (0.0, 99)
         host.not_before = max(host.not_before, host.ended + host.delay)
 
     def _disallowed(self, host: ModelHost, url: str) -> bool:
@@ -328,6 +361,7 @@ class Rehearsal:
         host.ended = self.now
         if outcome.status is not None:
             host.answered = True
+            host.address = outcome.address
         failed = outcome.status in (429, 500, 503) or (outcome.error and outcome.error.fault is Fault.TIMEOUT)
         if lease.kind is LeaseKind.ROBOTS and not failed and outcome.error is None:
             host.robots = RobotsVerdict.RULES if outcome.status == 200 else RobotsVerdict.ALLOW_ALL

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from math import inf
 from random import Random
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
@@ -18,12 +19,16 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from gossamer.frontier.folding import NOTHING
 from gossamer.frontier.host import Host, Lane, RobotsState
 from gossamer.frontier.machine import DRAINED, Drained, Frontier, WaitUntil
+from gossamer.frontier.policy import Rules
 from gossamer.frontier.queues import Queues
+from gossamer.frontier.registry import Registry
+from gossamer.frontier.standing import back_off
 from gossamer.frontier.turns import SourceRun
 from gossamer.model import Document, Found, Lease, LeaseKind, Outcome, PendingPage, Reading
-from tests.frontier.rehearsal import HOSTS, RETURNED, ROBOTS, TIMEOUT, Rehearsal
+from tests.frontier.rehearsal import ADDRESSES, HOSTS, RETURNED, ROBOTS, TIMEOUT, Rehearsal
 
 PATHS = [f"/{name}{number}" for name in ("", "a/b/", "private/") for number in range(14)]
 ANSWERS = ("page", "page", "page", "404", "500", "429", "429", "timeout", "returned", "redirect", "links")
@@ -124,6 +129,11 @@ class Histories(RuleBasedStateMachine):
 
 
 def outcome(lease: Lease, answer: str) -> Outcome:
+    found = _outcome(lease, answer)
+    return found if found.status is None else msgspec.structs.replace(found, address=ADDRESSES[lease.host])
+
+
+def _outcome(lease: Lease, answer: str) -> Outcome:
     if lease.kind is LeaseKind.ROBOTS:
         return robots_outcome(lease, answer)
     match answer:
@@ -201,15 +211,14 @@ def no_delay(patch: pytest.MonkeyPatch) -> None:
 
 
 def no_backoff(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("gossamer.frontier.machine.backoff", lambda rules, failures: 0.0)
+    patch.setattr("gossamer.frontier.standing.backoff", lambda rules, failures: 0.0)
 
 
 def deaf_to_retry_after(patch: pytest.MonkeyPatch) -> None:
-    def forget(self: Frontier, now: float, host: Host, outcome: Outcome) -> None:
-        original(self, now, host, Outcome(token=outcome.token, status=outcome.status, error=outcome.error))
+    def forget(now: float, host: Host, outcome: Outcome, rules: Rules) -> None:
+        back_off(now, host, Outcome(token=outcome.token, status=outcome.status, error=outcome.error), rules)
 
-    original = Frontier._back_off
-    patch.setattr(Frontier, "_back_off", forget)
+    patch.setattr("gossamer.frontier.machine.back_off", forget)
 
 
 def busy_hosts_handed_out(patch: pytest.MonkeyPatch) -> None:
@@ -256,7 +265,11 @@ def spilled_pages_forgotten(patch: pytest.MonkeyPatch) -> None:
 
 def stale_tokens_taken(patch: pytest.MonkeyPatch) -> None:
     original = Frontier.settle
-    patch.setattr(Frontier, "settle", lambda self, now, outcome: original(self, now, outcome) or [])
+    patch.setattr(Frontier, "settle", lambda self, now, outcome, known=NOTHING: original(self, now, outcome) or [])
+
+
+def addresses_ignored(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Registry, "locate", lambda self, host, name: None)
 
 
 def limits_ignored(patch: pytest.MonkeyPatch) -> None:
@@ -280,6 +293,7 @@ MUTANTS = [
     early_drain,
     spilled_pages_forgotten,
     stale_tokens_taken,
+    addresses_ignored,
     limits_ignored,
     clocks_lost_in_a_crash,
 ]

@@ -9,6 +9,7 @@ from gossamer.frontier.policy import Rules, backoff, rank
 from gossamer.model import (
     MAX_RANK,
     Candidate,
+    Discovery,
     Lease,
     Outcome,
     Politeness,
@@ -16,6 +17,7 @@ from gossamer.model import (
     RequestOptions,
     Scope,
     ScopeMode,
+    SeedFrom,
     Source,
     SourceSpec,
 )
@@ -26,21 +28,22 @@ def source(number: int, delay: float = 0.0) -> Source:
         seeds=("http://a.example/",),
         scope=Scope(mode=ScopeMode.ANY),
         politeness=Politeness(delay=delay, per_host=1, ignore_robots=True),
+        discovery=Discovery(seed_from=(SeedFrom.LINKS,)),
         request=RequestOptions(user_agent="test/1"),
     )
     return Source(id=number, spec=spec)
 
 
 def frontier_of(*sources: Source, **rules: int) -> Frontier:
-    frontier = Frontier(Rules(**rules), 1, 0.0)
+    frontier = Frontier(Rules(**rules), 1, 0.0, 0.0)
     for each in sources:
         frontier.open_source(each)
     return frontier
 
 
 def admit(frontier: Frontier, candidates: list[Candidate]) -> None:
-    missing = frontier.admit(0.0, candidates, 1)
-    frontier.restore(0.0, 0.0, missing, [])
+    for number, hosts in frontier.admit(0.0, candidates, 1).items():
+        frontier.restore(0.0, number, hosts, [], [])
 
 
 def leases(frontier: Frontier, count: int) -> list[Lease]:

@@ -5,8 +5,9 @@ import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.model import Fault, Reading, RequestOptions, Response
+from gossamer.model import Fault, Fingerprint, Reading, RequestOptions, Response
 from gossamer.parse import html
+from gossamer.parse.fingerprint import fingerprint
 from gossamer.parse.page import is_html, read
 from gossamer.url import normalise
 
@@ -266,17 +267,81 @@ def test_html_is_known_by_its_type_or_by_its_first_bytes(content_type: str | Non
     assert is_html(Response(status=200, headers=headers, body=body)) is expected
 
 
-@pytest.mark.parametrize("kind", ["text/plain; charset=latin1", "application/rss+xml", "application/pdf", "image/png"])
-def test_other_documents_have_a_hash_and_no_links(kind: str) -> None:
-    document = page("<a href=/a>a</a>", ("content-type", kind)).document
+@pytest.mark.parametrize("kind", ["application/json", "application/rss+xml", "application/pdf", "image/png"])
+def test_other_documents_have_the_hash_of_their_bytes_and_no_links_or_text(kind: str) -> None:
+    reading = page("<a href=/a>a</a>", ("content-type", kind))
+    document = reading.document
     assert document.links == ()
-    assert document.title is None
+    assert (document.title, document.text) == (None, None)
     assert document.hash == xxhash.xxh3_128_hexdigest(b"<a href=/a>a</a>")
+    assert reading.fingerprint == Fingerprint(body=xxhash.xxh3_128_digest(b"<a href=/a>a</a>"))
 
 
-def test_the_hash_is_that_of_the_bytes() -> None:
-    assert page(DOCTYPE).document.hash == xxhash.xxh3_128_hexdigest(DOCTYPE)
-    assert page(DOCTYPE).document.hash != page(DOCTYPE + b" ").document.hash
+@pytest.mark.parametrize("kind", ["text/plain", "Text/Markdown; variant=GFM", "text/x-markdown"])
+def test_plain_text_and_markdown_are_text_as_they_are(kind: str) -> None:
+    body = "# Grüße\n\n" + "Wort " * 30
+    reading = page(body, ("content-type", kind))
+    assert (reading.document.text, reading.document.charset) == (body.strip(), "utf-8")
+    assert reading.fingerprint is not None
+    assert reading.fingerprint.sketch
+
+
+def test_bytes_that_claim_to_be_text_are_none() -> None:
+    document = page(b"\x7fELF\0\0\0\0", ("content-type", "text/plain")).document
+    assert (document.text, document.hash) == (None, xxhash.xxh3_128_hexdigest(b"\x7fELF\0\0\0\0"))
+
+
+def test_the_hash_is_that_of_title_and_text() -> None:
+    said = page("<title>T</title><nav>Home</nav><p>Some <b>words").document
+    assert (said.text, said.hash) == ("Some words", xxhash.xxh3_128_hexdigest(b"T\nSome words"))
+    for same in ("<title>T</title><p class=new>Some words", "<title> T </title><script>2</script><p>Some  words"):
+        assert page(same).document.hash == said.hash
+    for other in ("<title>U</title><p>Some words", "<title>T</title><p>Some other words"):
+        assert page(other).document.hash != said.hash
+
+
+def test_the_hash_of_a_page_without_text_is_that_of_its_bytes() -> None:
+    empty = b"<title>T</title><script>render()</script>"
+    assert page(empty).document.hash == xxhash.xxh3_128_hexdigest(empty)
+    assert page(empty).document.text is None
+
+
+def test_the_fingerprint_is_of_the_body_and_the_main_text() -> None:
+    body = "<nav>Home</nav><main>" + " ".join(f"word{number}" for number in range(60)) + "</main>"
+    reading = page(body)
+    assert reading.fingerprint == fingerprint(body.encode(), reading.document.text or "")
+    assert page("<p>Few words").fingerprint == Fingerprint(body=xxhash.xxh3_128_digest(b"<p>Few words"))
+
+
+@pytest.mark.parametrize("kind", ["text/html", "text/plain"])
+def test_without_content_the_text_is_judged_and_not_kept(kind: str) -> None:
+    body = " ".join(f"word{number}" for number in range(60))
+    lean = page(body, ("content-type", kind), options=RequestOptions(user_agent="gossamer/1.0", content=False))
+    full = page(body, ("content-type", kind))
+    assert (lean.document.text, full.document.text) == (None, body)
+    assert (lean.document.hash, lean.fingerprint) == (full.document.hash, full.fingerprint)
+
+
+def test_a_very_long_text_is_cut_but_all_of_it_is_hashed() -> None:
+    one, other = (page("<p>" + "x" * 1_200_000 + end).document for end in "ab")
+    assert one.text == other.text == "x" * 1_000_000
+    assert one.hash != other.hash
+
+
+@pytest.mark.parametrize(
+    ("markup", "missing"),
+    [
+        ("<title>Page not found</title>", True),
+        ("<title>Example</title><h1>\n404 </h1>", True),
+        ("<header><h1>Seite <em>nicht</em> gefunden</h1></header>", True),
+        ("<title>Example</title><h1>Welcome</h1><h1>404</h1>", False),
+        ("<title>Status codes</title><h1>Status codes</h1><h2>404</h2><p>Page not found", False),
+        ("<p>Page not found", False),
+        ("", False),
+    ],
+)
+def test_a_page_looks_missing_when_its_title_or_first_heading_says_so(markup: str, missing: bool) -> None:
+    assert page(markup).looks_missing is missing
 
 
 def test_a_page_in_an_old_charset_is_read() -> None:
@@ -367,4 +432,7 @@ def test_whatever_the_markup_its_links_are_normalised(markup: str, headers: list
 
 @given(st.binary(max_size=300), st.sampled_from(["text/html", "text/plain", "", "text/html; charset=utf-16"]))
 def test_no_bytes_break_the_reader(body: bytes, kind: str) -> None:
-    assert page(body, ("content-type", kind)).document.hash == xxhash.xxh3_128_hexdigest(body)
+    reading = page(body, ("content-type", kind))
+    said = f"{reading.document.title or ''}\n{reading.document.text}".encode() if reading.document.text else body
+    assert reading.document.hash == xxhash.xxh3_128_hexdigest(said)
+    assert reading.fingerprint == fingerprint(body, reading.document.text or "")

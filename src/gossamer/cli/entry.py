@@ -17,6 +17,8 @@ from gossamer import __version__
 COMMANDS = {
     "crawl": "Crawl websites, politely, into a data directory.",
     "resume": "Continue every unfinished crawl of a data directory.",
+    "recrawl": "Visit a crawled site again, and keep what changed.",
+    "changes": "Tell which pages were added, changed or removed.",
     "status": "Show the sources of a data directory and how far they are.",
     "explain": "Tell what became of a URL, and why.",
     "export": "Write all final pages as JSONL or CSV.",
@@ -32,6 +34,7 @@ Examples:
   gossamer crawl https://example.org/docs/ --out pages.jsonl
   gossamer crawl https://example.org/ --scope site --max-pages 500 --duration 10m
   gossamer resume
+  gossamer recrawl && gossamer changes --since last
   gossamer explain https://example.org/docs/missing
 
 \b
@@ -125,10 +128,10 @@ def _meant(wrong: str, right: list[str]) -> str:
 
 
 def _code_of(error: Exception) -> Exit | None:
-    from gossamer.config import ConfigError, FlagError, SeedError
+    from gossamer.config import ConfigError, FlagError, SeedError, WishError
     from gossamer.ports import StorageError
 
-    if isinstance(error, (FlagError, SeedError)):
+    if isinstance(error, (FlagError, SeedError, WishError)):
         return Exit.USAGE
     return Exit.STORAGE if isinstance(error, (ConfigError, StorageError)) else None
 

@@ -13,16 +13,30 @@ from rich.text import Text
 from gossamer.cli.display import FAINT
 from gossamer.cli.options import GroupedCommand, setting_flags
 from gossamer.cli.running import ReadableStore, reading
-from gossamer.cli.wording import STATE_STYLES, plural, size, skipped, span
+from gossamer.cli.wording import (
+    FOLDS,
+    GUIDES,
+    STATE_STYLES,
+    deferred,
+    moment,
+    number,
+    plural,
+    size,
+    skipped,
+    span,
+    told_guides,
+)
 from gossamer.config import Loaded, Settings
 from gossamer.model import (
     MAX_RANK,
+    GuideInfo,
     HostRecord,
     PageInfo,
     RobotsRecord,
     RobotsVerdict,
     Source,
     State,
+    Why,
     product_token,
 )
 from gossamer.url import path_of
@@ -49,6 +63,25 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     fetched_at: str | None
     robots: str | None
     next_try: str | None
+    target: str | None
+    """The page that it was folded into, or leads to."""
+    visits: int
+    """After the first one."""
+    changes: int
+    """Of those visits that found it changed."""
+    due_at: float | None
+    checked_at: float | None
+    """When it was last visited."""
+    lastmod: float | None
+    """What the sitemap says."""
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    url: str
+    known: bool
+    sources: list[Explanation]
+    guides: list[GuideInfo]
+    """Where it was read for the URLs that it lists, as a sitemap is."""
 
 
 @click.command("explain", cls=GroupedCommand)
@@ -56,24 +89,25 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
 @setting_flags(["data"])
 def command(loaded: Loaded, url: str, as_json: bool) -> None:
-    """Tell for any URL what became of it and why: state, reason, the links that led there, the robots.txt rule that
-    decided, the next try.
+    """Tell for any URL what became of it and why: state, reason, the page it was folded into, the links that led
+    there, the robots.txt rule that decided, the next try or visit.
     """
     (spelling,) = loaded.settings.seeds([url])
-    explanations = asyncio.run(explain(loaded.settings, spelling, time.time()))
+    told = asyncio.run(explain(loaded.settings, spelling, time.time()))
     if as_json:
-        known = {"url": spelling, "known": bool(explanations), "sources": explanations}
-        click.echo(msgspec.json.encode(known).decode())
-    elif not explanations:
-        click.echo(f"{spelling} is unknown: no page or redirect in {loaded.settings.data} led to it")
+        click.echo(msgspec.json.encode(told).decode())
+    elif not told.known:
+        click.echo(f"{spelling} is unknown: no page, redirect or sitemap in {loaded.settings.data} led to it")
     else:
-        _print(spelling, explanations)
+        _print(told)
 
 
-async def explain(settings: Settings, url: str, now: float) -> list[Explanation]:
+async def explain(settings: Settings, url: str, now: float) -> Told:
     async with reading(settings) as store:
         sources = {source.id: source for source in await store.sources()}
-        return [await _explain(store, sources[page.record.source], page, now) for page in await store.find(url)]
+        pages = [await _explain(store, sources[page.record.source], page, now) for page in await store.find(url)]
+        guides = [guide for source in sources for guide in await store.guides(source) if guide.url == url]
+        return Told(url=url, known=bool(pages or guides), sources=pages, guides=guides)
 
 
 async def _explain(store: ReadableStore, source: Source, page: PageInfo, now: float) -> Explanation:
@@ -95,6 +129,12 @@ async def _explain(store: ReadableStore, source: Source, page: PageInfo, now: fl
         fetched_at=record.fetched_at,
         robots=_robots(source, robots, record.url),
         next_try=_next_try(source, host, now) if record.state is State.PENDING and page.rank < MAX_RANK else None,
+        target=page.target,
+        visits=page.visits,
+        changes=page.changes,
+        due_at=page.due_at,
+        checked_at=page.checked_at,
+        lastmod=page.lastmod,
     )
 
 
@@ -104,19 +144,29 @@ def _why(page: PageInfo) -> str:
         case State.COMPLETED:
             took = f" in {record.elapsed_ms:,.0f} ms" if record.elapsed_ms is not None else ""
             kind = f" {record.content_type}" if record.content_type else ""
-            return f"fetched: {record.http_status},{kind} {size(record.bytes)}{took}"
+            missed = f"; could not be reached at the last visit: {record.error}" if record.error else ""
+            return f"fetched: {record.http_status},{kind} {size(record.bytes)}{took}{missed}"
         case State.SKIPPED:
-            target = f": {page.target}" if page.target else f" ({record.error})" if record.error else ""
-            return f"{skipped(record.reason)}{target}"
+            return _why_skipped(page)
         case State.FAILED:
             return record.error or "it failed"
         case State.PROCESSING:
             return "it is being fetched"
         case State.PENDING if page.rank >= MAX_RANK:
-            reason = record.error or (skipped(record.reason) if record.reason else "it lies beyond a limit")
-            return f"refused for now, unless a better way to it turns up: {reason}"
+            detail = f": {page.target or record.error}" if page.target or record.error else ""
+            return f"put aside: {deferred(page.rank)}{detail}"
         case _:
             return f"it waits for its turn; last try: {record.error}" if record.error else "it waits for its turn"
+
+
+def _why_skipped(page: PageInfo) -> str:
+    reason, error = page.record.reason, page.record.error
+    if page.target and reason in FOLDS:
+        likeness = f", {error}" if reason == Why.NEAR_DUPLICATE and error else ""
+        return f"folded into {page.target}: {FOLDS[Why(reason)]}{likeness}"
+    if error and not page.target:
+        return f"{skipped(reason)}: {error}" if reason == Why.TRAP else f"{skipped(reason)} ({error})"
+    return f"{skipped(reason)}: {page.target}" if page.target else skipped(reason)
 
 
 def _robots(source: Source, robots: RobotsRecord | None, url: str) -> str | None:
@@ -150,10 +200,13 @@ def _next_try(source: Source, host: HostRecord | None, now: float) -> str:
     return "when it is its turn"
 
 
-def _print(url: str, explanations: list[Explanation]) -> None:
+def _print(told: Told) -> None:
     console = Console(highlight=False)
-    console.print(Text(url, "bold"))
-    for each in explanations:
+    console.print(Text(told.url, "bold"))
+    for guide in told.guides:
+        note = f" ({guide.error})" if guide.state is State.COMPLETED and guide.error else ""
+        console.print(Text(f"  {GUIDES[guide.kind]}: {', '.join(told_guides([guide]))}{note}"))
+    for each in told.sources:
         table = Table.grid(padding=(0, 2))
         table.add_column(style=FAINT)
         table.add_column(overflow="fold")
@@ -171,11 +224,18 @@ def _rows(each: Explanation) -> Iterator[tuple[str, Text]]:
         yield "next try", Text(each.next_try)
     if each.attempts:
         yield "tries", Text(str(each.attempts))
-    yield "found", Text(time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(each.found_at)))
+    yield "found", Text(moment(each.found_at))
     if each.fetched_at:
         yield "fetched", Text(each.fetched_at)
+    if each.visits:
+        last = f"; last {moment(each.checked_at)}" if each.checked_at else ""
+        yield "revisited", Text(f"{plural(each.visits, 'time')}, changed in {number(each.changes)} of them{last}")
+    if each.due_at is not None and each.state.final:
+        yield "due again", Text(moment(each.due_at))
+    if each.lastmod is not None:
+        yield "lastmod", Text(f"{moment(each.lastmod)}, by the sitemap")
     yield "depth", Text(str(each.depth) if each.parents else f"{each.depth}, a seed")
-    for number, parent in enumerate(each.parents[:CHAIN_SHOWN]):
-        yield "from" if number == 0 else "", Text(parent + (" (seed)" if number == len(each.parents) - 1 else ""))
+    for step, parent in enumerate(each.parents[:CHAIN_SHOWN]):
+        yield "from" if step == 0 else "", Text(parent + (" (seed)" if step == len(each.parents) - 1 else ""))
     if len(each.parents) > CHAIN_SHOWN:
         yield "", Text(f"and {len(each.parents) - CHAIN_SHOWN:,} more, up to {each.parents[-1]} (seed)", FAINT)

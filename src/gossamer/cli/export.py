@@ -3,10 +3,8 @@ from __future__ import annotations
 import asyncio
 import csv
 import io
-import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,11 +15,11 @@ from rich.live import Live
 from rich.text import Text
 
 from gossamer.cli.options import GroupedCommand, setting_flags
+from gossamer.cli.output import target
 from gossamer.cli.running import ReadableStore, reading
 from gossamer.cli.wording import plural, rate, span
 from gossamer.config import Loaded, Settings
 from gossamer.model import PageRecord, State
-from gossamer.ports import StorageError
 
 BATCH = 500
 COLUMNS = PageRecord.__struct_fields__
@@ -43,7 +41,7 @@ Examples:
 @setting_flags(["data"])
 def command(loaded: Loaded, form: str, state: str | None, out: Path | None) -> None:
     """Write all final pages, each once. Works beside a running crawl."""
-    with _target(out) as file:
+    with target(out) as file:
         wanted = State(state) if state else None
         asyncio.run(_export(loaded.settings, FORMATS[form], wanted, file))
 
@@ -73,23 +71,6 @@ async def _batches(store: ReadableStore) -> AsyncIterator[list[PageRecord]]:
     while deliveries := await store.deliveries(sources, after, BATCH):
         yield [delivery.record for delivery in deliveries]
         after = deliveries[-1].sequence
-
-
-@contextmanager
-def _target(out: Path | None) -> Iterator[BinaryIO]:
-    """A file that takes its name when it is whole, or stdout."""
-    if out is None:
-        yield sys.stdout.buffer
-        return
-    partial = out.with_name(f"{out.name}.partial")
-    try:
-        with partial.open("wb") as file:
-            yield file
-        partial.replace(out)
-    except OSError as error:
-        raise StorageError(f"{out}: cannot be written: {error.strerror}") from error
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 Lines = Callable[[Sequence[PageRecord]], bytes]

@@ -25,7 +25,7 @@ def command(loaded: Loaded, as_json: bool) -> int:
     Limits given here replace those of before.
     """
     settings = loaded.settings
-    _require_store(settings.data)
+    require_store(settings.data, "resume")
 
     from gossamer.api import resume
     from gossamer.cli.running import run_crawl
@@ -34,9 +34,9 @@ def command(loaded: Loaded, as_json: bool) -> int:
     return run_crawl(lambda: resume(settings, loaded.from_flags), settings, title, as_json=as_json)
 
 
-def _require_store(data: str) -> None:
+def require_store(data: str, wish: str) -> None:
     """To continue what never began would make an empty store and call it done."""
     from gossamer.adapters.store_sqlite import DATABASE
 
     if not Path(data, DATABASE).exists():
-        raise StorageError(f"{data} holds no store to resume; gossamer crawl URL --data {shlex.quote(data)} makes one")
+        raise StorageError(f"{data} holds no store to {wish}; gossamer crawl URL --data {shlex.quote(data)} makes one")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator, Sequence
 
 import click
 import msgspec
@@ -10,14 +11,15 @@ from rich.text import Text
 from gossamer.cli.display import FAINT, bar, flow, tally
 from gossamer.cli.options import GroupedCommand, setting_flags
 from gossamer.cli.running import reading
-from gossamer.cli.wording import SOURCE_STYLES, plural, size
+from gossamer.cli.wording import GUIDES, SOURCE_STYLES, moment, plural, size, told_guides
 from gossamer.config import Loaded, Settings
-from gossamer.model import Counts, Source
+from gossamer.model import Counts, GuideInfo, Source
 
 
 class SourceStatus(msgspec.Struct, frozen=True):
     source: Source
     counts: Counts
+    guides: Sequence[GuideInfo] = ()
 
     @property
     def progress(self) -> float:
@@ -40,6 +42,9 @@ class SourceStatus(msgspec.Struct, frozen=True):
             "counts": {name: getattr(self.counts, name) for name in Counts.__struct_fields__},
             "progress": round(self.progress, 4),
             "created_at": source.created_at,
+            "round": source.round,
+            "round_began_at": source.round_began_at,
+            "guides": self.guides,
         }
 
 
@@ -61,7 +66,10 @@ def command(loaded: Loaded, as_json: bool) -> None:
 
 async def _read(settings: Settings) -> list[SourceStatus]:
     async with reading(settings) as store:
-        return [SourceStatus(source, await store.counts(source.id)) for source in await store.sources()]
+        return [
+            SourceStatus(source, await store.counts(source.id), await store.guides(source.id))
+            for source in await store.sources()
+        ]
 
 
 def _block(status: SourceStatus, width: int) -> list[Text]:
@@ -74,6 +82,19 @@ def _block(status: SourceStatus, width: int) -> list[Text]:
         Text.assemble((source.state.value, SOURCE_STYLES[source.state]), reason),
         bar(status.counts, width),
         *flow([*tally(status.counts), Text(size(status.counts.bytes))], width),
-        Text(f"{spec.scope.mode.value} scope{limits}", FAINT),
+        Text(f"{spec.scope.mode.value} scope{limits}{_round(source)}", FAINT),
+        *(Text(line, FAINT) for line in _guides(status.guides)),
         Text(),
     ]
+
+
+def _round(source: Source) -> str:
+    return f", round {source.round} since {moment(source.round_began_at)}" if source.round > 1 else ""
+
+
+def _guides(guides: Sequence[GuideInfo]) -> Iterator[str]:
+    """A line for each kind: what it listed, and what went wrong."""
+    for kind, name in GUIDES.items():
+        these = [guide for guide in guides if guide.kind is kind]
+        if these:
+            yield f"{name}: {', '.join(told_guides(these))}"

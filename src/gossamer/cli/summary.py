@@ -12,9 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from gossamer.cli.display import FAINT, flow
-from gossamer.cli.wording import ENDED, number, plural, rate, size, span
+from gossamer.cli.wording import ENDED, number, plural, rate, size, span, told_changes
 from gossamer.config import DEFAULTS, Settings
-from gossamer.model import EndReason, Summary
+from gossamer.model import ChangeCounts, EndReason, Summary
 
 _STYLES = {EndReason.FINISHED: "green", EndReason.FAILED: "red"}
 
@@ -65,6 +65,8 @@ def _figures(summary: Summary, settings: Settings, steps: Sequence[str]) -> Tabl
     hosts = plural(summary.hosts, "host")
     table.add_row("time", f"{span(summary.seconds)}, {rate(summary.pages_per_second)} pages/s over {hosts}")
     table.add_row("content", f"{size(summary.bytes)}, {plural(summary.tokens, 'token')}")
+    if summary.changes:
+        table.add_row("changes", told_changes(summary.changes))
     table.add_row("store", Text(settings.data))
     if settings.out:
         table.add_row("output", Text(settings.out))
@@ -80,6 +82,8 @@ def next_steps(summary: Summary, settings: Settings) -> list[str]:
     if summary.pending:
         new_limit = {EndReason.MAX_PAGES: " --max-pages N", EndReason.DURATION: " --duration TIME"}
         steps.append(f"gossamer resume{data}{new_limit.get(summary.reason, '')}")
+    if summary.changes and summary.changes != ChangeCounts():
+        steps.append(f"gossamer changes{data} --since last")
     if summary.failed:
         steps.append(f"gossamer export{data} --state failed")
     if summary.completed and not settings.out:

@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
-from gossamer.model import EndReason, HostStatus, SourceState, State, Why
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from gossamer.model import (
+    MAX_RANK,
+    Change,
+    ChangeCounts,
+    Deferral,
+    EndReason,
+    GuideInfo,
+    HostStatus,
+    LeaseKind,
+    SourceState,
+    State,
+    Why,
+)
 
 SKIPPED = {
     Why.ROBOTS: "robots.txt of the host does not allow it",
@@ -16,7 +32,37 @@ SKIPPED = {
     Why.REDIRECT: "it redirects to another page",
     Why.ADDRESS: "its address may not be fetched from",
     Why.LENGTH: "its URL is too long",
+    Why.CANONICAL: "it names another page as its canonical one",
+    Why.DUPLICATE: "another page has the same content",
+    Why.NEAR_DUPLICATE: "another page has nearly the same content",
+    Why.SOFT_404: "it looks like `not found`, whatever its status says",
+    Why.TRAP: "its URL looks like a trap",
+    Why.UNLISTED: "only links lead to it, and the sitemap is the crawl; --seed-from sitemap,links follows both",
 }
+
+FOLDS = {
+    Why.CANONICAL: "canonical link",
+    Why.DUPLICATE: "same content",
+    Why.NEAR_DUPLICATE: "near duplicate",
+}
+
+WAITS = {
+    Deferral.DEPTH: "it is deeper than the limit by every way found so far; a shorter one may turn up",
+    Deferral.NOFOLLOW: "every link to it so far says nofollow; another may turn up",
+    Deferral.UNLISTED: "only links lead to it so far, and the sitemaps of its host are still being read",
+    Deferral.BUDGET: "pages like it have used up their budget; it gets more if they bring something new",
+    Deferral.CANONICAL: "it was fetched, and waits for the page that it names as its canonical one",
+    Deferral.MISSING: "it was fetched and looks like `not found`; how its host says so is being learnt",
+}
+
+GUIDES = {
+    LeaseKind.SITEMAP: "sitemaps",
+    LeaseKind.LLMS: "llms.txt",
+    LeaseKind.CT: "certificates",
+    LeaseKind.COMMONCRAWL: "Common Crawl",
+}
+
+CHANGE_STYLES = {Change.ADDED: "green", Change.CHANGED: "yellow", Change.REMOVED: "red"}
 
 ENDED = {
     EndReason.FINISHED: "Finished",
@@ -88,6 +134,37 @@ def skipped(reason: str | None) -> str:
         return SKIPPED[Why(reason or "")]
     except ValueError:
         return reason or "no reason was kept"
+
+
+def deferred(rank: int) -> str:
+    """What a deferred page waits for."""
+    try:
+        return WAITS[Deferral(rank - MAX_RANK)]
+    except ValueError:
+        return "it waits for something to turn up"
+
+
+def told_changes(changes: ChangeCounts) -> str:
+    return f"{number(changes.added)} added, {number(changes.changed)} changed, {number(changes.removed)} removed"
+
+
+def told_guides(guides: Sequence[GuideInfo]) -> Iterator[str]:
+    """What guides came to, piece by piece."""
+    states = Counter(guide.state for guide in guides)
+    waiting = states[State.PENDING] + states[State.PROCESSING]
+    yield f"{number(states[State.COMPLETED])} read"
+    yield f"{plural(sum(guide.listed for guide in guides), 'URL')} listed"
+    if waiting:
+        yield f"{number(waiting)} waiting"
+    if states[State.SKIPPED]:
+        yield f"{number(states[State.SKIPPED])} skipped"
+    failed = [guide for guide in guides if guide.state is State.FAILED]
+    if failed:
+        yield f"{number(len(failed))} failed: {failed[0].url} {failed[0].error or ''}".rstrip()
+
+
+def moment(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(seconds))
 
 
 def host_activity(host: HostStatus) -> str:

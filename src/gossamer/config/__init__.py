@@ -4,7 +4,7 @@ Defaults, then `gossamer.toml`, then the environment, then flags: each is strong
 """
 
 from gossamer.config.load import ConfigError, FlagError, Loaded, flag_of, load, variable_of
-from gossamer.config.settings import DEFAULTS, SeedError, Settings
+from gossamer.config.settings import DEFAULTS, SeedError, Settings, WishError
 from gossamer.config.table import GROUPS, SETTINGS, Setting
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "SeedError",
     "Setting",
     "Settings",
+    "WishError",
     "flag_of",
     "load",
     "variable_of",

@@ -8,10 +8,10 @@ from typing import TypeVar
 
 import msgspec
 
-from gossamer.config.settings import Settings
-from gossamer.model import Politeness, RequestOptions, Scope, SourceSpec
+from gossamer.config.settings import Settings, possible
+from gossamer.model import Discovery, Folding, Politeness, RequestOptions, Revisit, Scope, SourceSpec, Traps
 
-_Part = TypeVar("_Part", Scope, Politeness, RequestOptions)
+_Part = TypeVar("_Part", Scope, Politeness, Discovery, Folding, Traps, Revisit, RequestOptions)
 
 
 def output_path(settings: Settings) -> str | None:
@@ -23,14 +23,20 @@ def changed_spec(spec: SourceSpec, settings: Settings, changed: Collection[str])
     names = set(changed)
     if "scope" in names:
         names.add("mode")
-    return msgspec.structs.replace(
-        spec,
-        scope=_changed(spec.scope, wished.scope, names),
-        politeness=_changed(spec.politeness, wished.politeness, names),
-        request=_changed(spec.request, wished.request, names),
-        max_pages=wished.max_pages if "max_pages" in names else spec.max_pages,
-        max_attempts=wished.max_attempts if "max_attempts" in names else spec.max_attempts,
-        out=output_path(settings) if "out" in names else spec.out,
+    names |= {name.removeprefix("revisit_") for name in names}
+    return possible(
+        msgspec.structs.replace(
+            spec,
+            scope=_changed(spec.scope, wished.scope, names),
+            politeness=_changed(spec.politeness, wished.politeness, names),
+            discovery=_changed(spec.discovery, wished.discovery, names),
+            folding=_changed(spec.folding, wished.folding, names),
+            traps=_changed(spec.traps, wished.traps, names),
+            revisit=_changed(spec.revisit, wished.revisit, names),
+            request=_changed(spec.request, wished.request, names),
+            **{name: getattr(wished, name) for name in ("order", "max_pages", "max_attempts") if name in names},
+            out=output_path(settings) if "out" in names else spec.out,
+        )
     )
 
 

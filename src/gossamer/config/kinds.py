@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from gossamer.config.units import finite, read_duration, read_size, show_duration, show_size
+from gossamer.model import SeedFrom
 
 Reader = Callable[[object], object]
 
@@ -240,11 +241,38 @@ def _show_proxy(value: object) -> str:
     return f"{scheme}://{HIDDEN}@{rest.rpartition('@')[2]}" if "@" in rest else str(value)
 
 
-def _seed_from(raw: object) -> str:
-    present, later = ("auto", "links"), ("sitemap", "llms", "ct", "commoncrawl")
-    if raw in later:
-        raise ValueError(f"this version does not find seeds by {raw} yet; it has {' and '.join(present)}")
-    return str(choice(*present, *later).read(raw))
+def _seed_from(raw: object) -> tuple[object, ...]:
+    """Places to find URLs; `all` stands for each of them, without the judgement of `auto`."""
+    named = _PLACES.read(raw)
+    assert isinstance(named, tuple)  # noqa: S101 - what many reads
+    if not named:
+        raise ValueError("name at least one place; with --max-depth 0 only the seeds are fetched")
+    every = tuple(SeedFrom)[1:]
+    return tuple(dict.fromkeys(place for name in named for place in (every if name == "all" else [SeedFrom(name)])))
+
+
+def _likeness(raw: object) -> float | None:
+    if raw in ("off", "none", False):
+        return None
+    try:
+        share = float(raw) if isinstance(raw, (int, float)) else float(_text(raw))
+    except ValueError:
+        raise ValueError(f"{raw!r} is not a share, as in 0.9, or off") from None
+    if not 0.5 <= share <= 1.0:
+        raise ValueError(f"{share:g} is not between 0.5 and 1; say off to keep pages that are nearly the same")
+    return share
+
+
+def _endpoint(raw: object) -> str:
+    url = _text(raw)
+    try:
+        parts = urlsplit(url)
+        right = parts.scheme in ("http", "https") and parts.hostname and not (parts.query or parts.fragment)
+    except ValueError:
+        right = False
+    if not right:
+        raise ValueError(f"{raw!r} is not the URL of a service, as in https://crt.sh/")
+    return url if url.endswith("/") else f"{url}/"
 
 
 def _place(raw: object) -> str:
@@ -272,6 +300,9 @@ NETWORKS = many(Kind(metavar="CIDR", read=_network))
 HEADERS = many(Kind(metavar="'NAME: VALUE'", read=_header, show=_show_header), separator=r"\n+")
 EXTENSIONS = many(Kind(metavar="EXT,...", read=_extension))
 WORDS = many(Kind(metavar="NAME,...", read=lambda raw: _text(raw).lower()))
-SEED_FROM = many(Kind(metavar="auto|links", read=_seed_from))
+_PLACES = many(choice(*SeedFrom, "all"))
+SEED_FROM = msgspec.structs.replace(_PLACES, metavar="PLACE,...", read=_seed_from)
+LIKENESS = Kind(metavar="SHARE|off", read=_likeness, show=lambda value: "off" if value is None else f"{value:g}")
+ENDPOINT = Kind(metavar="URL", read=_endpoint)
 CREDENTIALS = Kind(metavar="USER:PASSWORD", read=_credentials, show=lambda value: HIDDEN)
 PROXY = Kind(metavar="URL", read=_proxy, show=_show_proxy)

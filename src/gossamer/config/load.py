@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from gossamer.config.kinds import nearest
-from gossamer.config.settings import DEFAULTS, Settings
+from gossamer.config.settings import DEFAULTS, ORDERED, Settings
 from gossamer.config.table import SETTINGS
 
 FILE = "gossamer.toml"
@@ -121,7 +121,7 @@ def _read(name: str, raw: object, place: str, error: type[ConfigError]) -> objec
 
 def _checked(settings: Settings, origins: Mapping[str, str]) -> Settings:
     """What is right alone can be wrong together."""
-    for less, more in (("backoff_first", "backoff_max"), ("host_queue", "queue_memory")):
+    for less, more in ORDERED:
         if getattr(settings, less) > getattr(settings, more):
             show = SETTINGS[less].kind.show
             given = (origins[less], origins[more])

@@ -8,7 +8,7 @@ from typing import Literal, TypedDict
 import msgspec
 
 from gossamer.config.kinds import nearest
-from gossamer.config.settings import DEFAULTS, Settings
+from gossamer.config.settings import DEFAULTS, ORDERED, Settings
 from gossamer.config.table import SETTINGS
 
 
@@ -22,7 +22,30 @@ class Options(TypedDict, total=False):
     skip_types: list[str]
     max_url_length: int
     drop_parameters: list[str]
-    seed_from: list[str]
+    seed_from: list[Literal["auto", "sitemap", "links", "llms", "ct", "commoncrawl", "all"]]
+    order: Literal["breadth", "best"]
+    sitemap_patience: float
+    max_guides: int
+    guides_at_once: int
+    max_listed: int
+    ct_endpoint: str
+    commoncrawl_endpoint: str
+    canonical: bool
+    duplicates: bool
+    near_duplicates: float | None
+    learn_parameters: bool
+    host_budget: int
+    path_budget: int
+    query_budget: int
+    max_repeats: int
+    max_segments: int
+    max_parameters: int
+    max_future: float | str
+    soft_404: bool
+    revisit_first: float | str
+    revisit_least: float | str
+    revisit_most: float | str
+    gone_after: int
     max_pages: int | None
     max_depth: int | None
     duration: float | str | None
@@ -30,6 +53,8 @@ class Options(TypedDict, total=False):
     max_delay: float
     per_host: int
     concurrency: int
+    per_address: int
+    hours: str | None
     ignore_robots: bool
     user_agent: str
     headers: list[str]
@@ -67,7 +92,14 @@ def settings_from(options: Mapping[str, object]) -> Settings:
     for name in options:
         if name not in SETTINGS:
             raise TypeError(f"there is no option {name!r}{nearest(name, list(SETTINGS))}")
-    return msgspec.structs.replace(DEFAULTS, **{name: _read(name, value) for name, value in options.items()})
+    return _checked(msgspec.structs.replace(DEFAULTS, **{name: _read(name, value) for name, value in options.items()}))
+
+
+def _checked(settings: Settings) -> Settings:
+    for less, more in ORDERED:
+        if getattr(settings, less) > getattr(settings, more):
+            raise ValueError(f"{less}: {getattr(settings, less)} is more than {more}: {getattr(settings, more)}")
+    return settings
 
 
 def _read(name: str, value: object) -> object:

@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
 from gossamer import __version__
 from gossamer.config.table import SETTINGS
 from gossamer.frontier.policy import Rules
-from gossamer.model import Politeness, RequestOptions, Scope, ScopeMode, SourceSpec
+from gossamer.model import (
+    Discovery,
+    Folding,
+    Hours,
+    Order,
+    Politeness,
+    RequestOptions,
+    Revisit,
+    Scope,
+    ScopeMode,
+    SeedFrom,
+    SourceSpec,
+    Traps,
+)
 from gossamer.url import TRACKING, host_of, normalise
 
 _SKIP_TYPES = """
@@ -21,8 +34,19 @@ _SKIP_TYPES = """
 """
 
 
+_Part = TypeVar("_Part", Politeness, Discovery, Folding, Traps)
+
+
 class SeedError(Exception):
     """Some seeds are not URLs that can be fetched."""
+
+
+class WishError(Exception):
+    """What was asked for cannot be had together."""
+
+
+ORDERED = (("backoff_first", "backoff_max"), ("host_queue", "queue_memory"), ("revisit_least", "revisit_most"))
+"""Settings of which the first may not be more than the second."""
 
 
 def cores() -> int:
@@ -41,7 +65,34 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     skip_types: tuple[str, ...] = tuple(_SKIP_TYPES.split())
     max_url_length: int = 2048
     drop_parameters: tuple[str, ...] = tuple(sorted(TRACKING))
-    seed_from: tuple[str, ...] = ("auto",)
+
+    seed_from: tuple[SeedFrom, ...] = (SeedFrom.AUTO,)
+    order: Order = Order.BREADTH
+    sitemap_patience: float = 10.0
+    max_guides: int = 10_000
+    guides_at_once: int = 4
+    max_listed: int = 1_000_000
+    ct_endpoint: str = "https://crt.sh/"
+    commoncrawl_endpoint: str = "https://index.commoncrawl.org/"
+
+    canonical: bool = True
+    duplicates: bool = True
+    near_duplicates: float | None = 0.9
+    learn_parameters: bool = True
+
+    host_budget: int = 1_000_000
+    path_budget: int = 500
+    query_budget: int = 500
+    max_repeats: int = 3
+    max_segments: int = 32
+    max_parameters: int = 16
+    max_future: float = 400 * 86_400.0
+    soft_404: bool = True
+
+    revisit_first: float = 86_400.0
+    revisit_least: float = 3_600.0
+    revisit_most: float = 30 * 86_400.0
+    gone_after: int = 2
 
     max_pages: int | None = None
     max_depth: int | None = None
@@ -51,6 +102,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     max_delay: float = 60.0
     per_host: int = 16
     concurrency: int = 64
+    per_address: int = 32
+    hours: Hours | None = None
     ignore_robots: bool = False
 
     user_agent: str = f"gossamer/{__version__} (+https://github.com/gossamer-crawler/gossamer)"
@@ -110,11 +163,24 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return SourceSpec(
             seeds=urls,
             scope=self._scope(),
-            politeness=Politeness(**{name: getattr(self, name) for name in Politeness.__struct_fields__}),
+            politeness=self._part(Politeness),
+            discovery=self._part(Discovery),
+            folding=self._part(Folding),
+            traps=self._part(Traps),
+            order=self.order,
+            revisit=self._revisit(),
             request=self._request(urls, allow_private),
             max_pages=self.max_pages,
             max_attempts=self.max_attempts,
         )
+
+    def _part(self, kind: type[_Part]) -> _Part:
+        """A part of a spec whose fields are settings by the same names."""
+        return kind(**{name: getattr(self, name) for name in kind.__struct_fields__})
+
+    def _revisit(self) -> Revisit:
+        first = min(max(self.revisit_first, self.revisit_least), self.revisit_most)
+        return Revisit(first=first, least=self.revisit_least, most=self.revisit_most)
 
     def _scope(self) -> Scope:
         return Scope(
@@ -139,6 +205,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     def _dropped(self) -> tuple[str, ...] | None:
         return None if set(self.drop_parameters) == TRACKING else self.drop_parameters
+
+
+def possible(spec: SourceSpec) -> SourceSpec:
+    """The same spec, if it can lead anywhere."""
+    if SeedFrom.CT in spec.discovery.seed_from and spec.scope.mode in (ScopeMode.PREFIX, ScopeMode.HOST):
+        raise WishError(
+            f"--seed-from ct finds other hosts of a domain, which --scope {spec.scope.mode} leaves out; "
+            "say --scope site, or --seed-from sitemap,links,llms,commoncrawl"
+        )
+    return spec
 
 
 def _wrong_seed(url: str) -> str:

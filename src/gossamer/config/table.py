@@ -8,11 +8,24 @@ from __future__ import annotations
 import msgspec
 
 from gossamer.config import kinds
+from gossamer.config.hours import HOURS
 from gossamer.config.kinds import Kind, choice, choice_of, duration, optional, size, whole
-from gossamer.model import ScopeMode
+from gossamer.model import Order, ScopeMode
 
-GROUPS = ("Scope", "Limits", "Politeness", "Requests", "Storage and output", "Robots and failing hosts", "Machinery")
-_SCOPE, _LIMITS, _POLITE, _REQUESTS, _STORAGE, _HOSTS, _MACHINERY = GROUPS
+GROUPS = (
+    "Scope",
+    "Finding pages",
+    "Limits",
+    "Politeness",
+    "Requests",
+    "Pages that are one",
+    "Traps",
+    "Coming back",
+    "Storage and output",
+    "Robots and failing hosts",
+    "Machinery",
+)
+_SCOPE, _FINDING, _LIMITS, _POLITE, _REQUESTS, _FOLDING, _TRAPS, _RETURN, _STORAGE, _HOSTS, _MACHINERY = GROUPS
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -65,7 +78,65 @@ _ROWS = [
         default="well-known tracking parameters",
     ),
     Setting(
-        "seed_from", _SCOPE, kinds.SEED_FROM, "Where URLs come from besides the seeds. This version follows links."
+        "seed_from",
+        _FINDING,
+        kinds.SEED_FROM,
+        "Where URLs come from besides the seeds: `sitemap`, `links`, `llms` (llms.txt), `ct` (certificates), "
+        "`commoncrawl`, or `all` of these. `auto`: sitemaps where they list anything in scope, else links. Repeatable.",
+    ),
+    Setting(
+        "order",
+        _FINDING,
+        choice_of(Order, "breadth", "best"),
+        "Nearest to the seeds first, or best first: by depth, path, sitemap priority, links seen and rate of change.",
+    ),
+    Setting(
+        "sitemap_patience",
+        _FINDING,
+        duration(),
+        "How long links wait for the first URL of a sitemap before they are followed all the same.",
+    ),
+    Setting("max_guides", _FINDING, whole(1), "Sitemaps, feeds and lists read for one source."),
+    Setting("guides_at_once", _FINDING, whole(1, 64), "Sitemaps, feeds and lists fetched at once."),
+    Setting("max_listed", _FINDING, whole(1), "URLs taken from certificates and from Common Crawl."),
+    Setting("ct_endpoint", _FINDING, kinds.ENDPOINT, "Service that lists certificates, as crt.sh does."),
+    Setting("commoncrawl_endpoint", _FINDING, kinds.ENDPOINT, "Service that serves the Common Crawl index."),
+    Setting("canonical", _FOLDING, kinds.SWITCH, "Whether a page is folded into the one that its rel=canonical names."),
+    Setting("duplicates", _FOLDING, kinds.SWITCH, "Whether pages with the same body become one."),
+    Setting(
+        "near_duplicates",
+        _FOLDING,
+        kinds.LIKENESS,
+        "Pages become one from this share of common text on (0.5 to 1), or never: `off`.",
+    ),
+    Setting(
+        "learn_parameters",
+        _FOLDING,
+        kinds.SWITCH,
+        "Whether gossamer learns from each host which query parameters, and what order of them, change nothing.",
+    ),
+    Setting("host_budget", _TRAPS, whole(1), "Pages of one host, at most."),
+    Setting(
+        "path_budget",
+        _TRAPS,
+        whole(1),
+        "Pages of one numbered path, as in /calendar/#/#; more while they bring something new.",
+    ),
+    Setting("query_budget", _TRAPS, whole(1), "The same for one path with one set of query parameters."),
+    Setting(
+        "max_repeats", _TRAPS, whole(2), "A path that repeats a segment, or a run of them, this many times is a trap."
+    ),
+    Setting("max_segments", _TRAPS, whole(1), "Segments of a path, at most."),
+    Setting("max_parameters", _TRAPS, whole(1), "Query parameters of a URL, at most."),
+    Setting("max_future", _TRAPS, duration(), "How far ahead a date in a URL may lie."),
+    Setting(
+        "soft_404", _TRAPS, kinds.SWITCH, "Whether gossamer learns how each host says `not found` with a status of 200."
+    ),
+    Setting("revisit_first", _RETURN, duration(1.0), "When to come back to a page before its rate of change is known."),
+    Setting("revisit_least", _RETURN, duration(1.0), "Come back to no page sooner than this."),
+    Setting("revisit_most", _RETURN, duration(1.0), "Come back to every page at least this often."),
+    Setting(
+        "gone_after", _RETURN, whole(1, 100), "How often in a row a page must be 404 or 410 before it counts as gone."
     ),
     Setting("max_pages", _LIMITS, optional(whole(1)), "Fetch this many pages and stop. robots.txt is not counted."),
     Setting(
@@ -78,7 +149,7 @@ _ROWS = [
         kinds.DELAY,
         "Pause between two requests to one host, or `auto`: by its response time. A longer Crawl-delay wins.",
     ),
-    Setting("max_delay", _POLITE, duration(), "The most that a Crawl-delay can ask for."),
+    Setting("max_delay", _POLITE, duration(), "The most that a Crawl-delay can ask for, and the longest `auto` delay."),
     Setting(
         "per_host",
         _POLITE,
@@ -86,6 +157,15 @@ _ROWS = [
         "Requests at once to one host when the delay is 0 or `auto`; with a delay it is 1.",
     ),
     Setting("concurrency", _POLITE, whole(1, 4096), "Requests at once over all hosts."),
+    Setting(
+        "per_address", _POLITE, whole(1, 4096), "Requests at once to one IP address, over all hosts that live there."
+    ),
+    Setting(
+        "hours",
+        _POLITE,
+        optional(HOURS),
+        "Crawl only between these times of day, as in `22:00-06:00 Europe/Berlin`; UTC where no time zone is named.",
+    ),
     Setting("ignore_robots", _POLITE, kinds.SWITCH, "Do not ask robots.txt. For hosts of your own."),
     Setting(
         "user_agent",

@@ -7,21 +7,24 @@ itself: the slower the disk, the larger the group. Between two cycles memory and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 
 import msgspec
 
 from gossamer.failpoints import failpoint
+from gossamer.flow.admit import Admitter
 from gossamer.flow.commits import Commits
 from gossamer.flow.governor import Governor
+from gossamer.flow.judge import Judge
 from gossamer.flow.tally import Tally
+from gossamer.frontier.folding import NOTHING, Known, Question
 from gossamer.frontier.machine import DRAINED, Drained, Frontier, WaitUntil
 from gossamer.frontier.policy import Rules
+from gossamer.frontier.scoring import Scorer
 from gossamer.frontier.turns import SourceRun
 from gossamer.model import (
     Batch,
-    Candidate,
     Cursor,
     EndReason,
     Found,
@@ -38,17 +41,25 @@ _FEW = 4
 """Outcomes are few when there are this many times as many leases out."""
 _REFILLS = 256
 _HOSTS_AT_ONCE = 512
-_DEFERRED_AT_ONCE = 1_000
 
 
 class Dispatcher:
-    def __init__(self, store: Store, bus: Bus, clock: Clock, rules: Rules, governor: Governor) -> None:
+    def __init__(
+        self,
+        store: Store,
+        bus: Bus,
+        clock: Clock,
+        rules: Rules,
+        governor: Governor,
+        scorer: Scorer | None = None,
+    ) -> None:
         self._store = store
         self._bus = bus
         self._clock = clock
         self._rules = rules
         self.governor = governor
-        self.frontier = Frontier(rules, 0, clock.now())
+        self._scorer = scorer
+        self._own(Frontier(rules, 0, clock.now(), clock.wall()))
         self.tally = Tally(clock.now())
         self._scans: dict[int, tuple[str, int]] = {}
         """How far a look through the store for parked pages has come: the last host, and how many lanes it opened."""
@@ -59,17 +70,25 @@ class Dispatcher:
         """No new leases; what is out may still come home."""
         self.commits = Commits()
 
+    def _own(self, frontier: Frontier) -> None:
+        self.frontier = frontier
+        self._admitter = Admitter(self._store, frontier)
+        self._judge = Judge(self._store, frontier, self._admitter)
+
     async def open(self, sources: Sequence[Source]) -> None:
         """Take over the sources where they were left, and admit their seeds."""
         epoch = await self._store.claim()
-        self.frontier = Frontier(self._rules, epoch, self._clock.now())
+        now = self._clock.now()
+        self._own(Frontier(self._rules, epoch, now, self._clock.wall()))
+        found: list[Found] = []
         for source in sources:
-            counts = await self._store.counts(source.id)
-            deferred = await self._store.deferred_count(source.id)
             running = msgspec.structs.replace(source, state=SourceState.RUNNING, reason=None)
-            self.frontier.open_source(running, counts.pending - deferred, deferred)
-            self.tally.begin(counts)
-        await self._admit(self._clock.now(), [_seeds(source) for source in sources])
+            guides, roads = await self._store.guides(source.id), await self._store.roads(source.id)
+            run = self.frontier.open_source(running, await self._store.workload(source.id), guides, roads)
+            run.scorer = self._scorer
+            self.tally.begin(await self._store.counts(source.id))
+            found += [_seeds(source), *run.discovery.first()]
+        await self._admitter.admit(now, found)
         await self._commit(self._clock.now())
 
     async def cycle(self) -> bool:
@@ -78,9 +97,12 @@ class Dispatcher:
         now = self._clock.now()
         await self._restock(now)
         await self._refill(now)
-        found = self._settle(now, outcomes)
+        await self._judge.judge_some(now)
+        found = self._settle(now, outcomes, await self._evidence(outcomes))
         self.frontier.expire(now)
-        await self._admit(now, found)
+        await self._admitter.admit(now, found)
+        await self._admitter.admit_listed(now)
+        self._judge.look(now)
         await self._end_drained()
         leases, answer = self._lease(now)
         await self._commit(now)
@@ -88,7 +110,12 @@ class Dispatcher:
             failpoint("lease-committed")
             await self._bus.send(leases)
         self._wait = self._until_next(answer)
-        return answer is not DRAINED and not (self.stopping and not self.frontier.leased)
+        return not (self.stopping and not self.frontier.leased) and (answer is not DRAINED or self._busy)
+
+    @property
+    def _busy(self) -> bool:
+        """There is something to do before anything need come back."""
+        return self._admitter.busy or self._judge.busy
 
     async def close(self, reason: EndReason) -> None:
         """Give back what is still out, and write down why sources that are not finished go no further for now."""
@@ -113,51 +140,41 @@ class Dispatcher:
             outcomes += await self._bus.receive(0)
         return outcomes
 
-    def _settle(self, now: float, outcomes: Iterable[Outcome]) -> list[Found]:
+    async def _evidence(self, outcomes: Iterable[Outcome]) -> dict[int, Known]:
+        """What the store knows that bears on the pages that came back, one question for all of a source."""
+        asked: dict[int, list[tuple[int, Question]]] = {}
+        for outcome in outcomes:
+            question = self.frontier.question(outcome)
+            if question is not None:
+                asked.setdefault(question.source, []).append((outcome.token, question))
+        known: dict[int, Known] = {}
+        for source, questions in asked.items():
+            known |= await self._answers(source, questions)
+        return known
+
+    async def _answers(self, source: int, questions: list[tuple[int, Question]]) -> dict[int, Known]:
+        prints = [question.fingerprint for _, question in questions if question.fingerprint is not None]
+        twins = iter(await self._store.twins(source, prints) if prints else [])
+        urls = [question.canonical for _, question in questions if question.canonical is not None]
+        ends = await self._store.fold_ends(source, urls) if urls else {}
+        return {
+            token: Known(
+                twins=tuple(next(twins)) if question.fingerprint is not None else (),
+                canonical=ends.get(question.canonical) if question.canonical is not None else None,
+            )
+            for token, question in questions
+        }
+
+    def _settle(self, now: float, outcomes: Iterable[Outcome], known: Mapping[int, Known]) -> list[Found]:
         found: list[Found] = []
         for outcome in outcomes:
-            found += self.frontier.settle(now, outcome) or []
+            place = self.frontier.page_of(outcome.token)
+            leads = self.frontier.settle(now, outcome, known.get(outcome.token, NOTHING)) or []
+            if place is not None and place[1].kind.guide and leads:
+                self._admitter.put_off(place[1].id, leads)
+            else:
+                found += leads
         return found
-
-    async def _admit(self, now: float, found: Sequence[Found]) -> None:
-        """Let in what was found. A shorter road to a known page can lead on to others: then there is another round."""
-        while found:
-            by_source: dict[int, list[Found]] = {}
-            for each in found:
-                by_source.setdefault(each.source, []).append(each)
-            rounds = [await self._admit_for(now, source, group) for source, group in by_source.items()]
-            found = [each for further in rounds for each in further]
-
-    async def _admit_for(self, now: float, source: int, found: list[Found]) -> list[Found]:
-        run = self.frontier.queues.runs[source]
-        urls = list(dict.fromkeys(url for each in found for url in each.urls))
-        new = await self._store.unseen(source, urls)
-        known = set(urls).difference(new)
-        if known and run.deferred:
-            await self._improve(now, source, found, known)
-        further = await self._shorten(source, found, known) if known and run.judge.limits_depth else []
-        if new:
-            first_id = await self._store.reserve(len(new))
-            best = _best(found, new)
-            missing = self.frontier.admit(now, [best[url] for url in new], first_id)
-            await self._restore(now, missing)
-        return further
-
-    async def _improve(self, now: float, source: int, found: list[Found], known: set[str]) -> None:
-        pages = await self._store.deferred(source, sorted(known))
-        best = _best(found, {page.url for page in pages})
-        for page in pages:
-            self.frontier.improve(now, best[page.url], page)
-        await self._restore(now, self.frontier.homeless())
-
-    async def _shorten(self, source: int, found: list[Found], known: set[str]) -> list[Found]:
-        best = {url: road for url, road in _best(found, known).items() if not road.nofollow}
-        detours = await self._store.detours(source, {url: road.depth for url, road in best.items()})
-        return [leads for detour in detours for leads in self.frontier.shorten(best[detour.url], detour)]
-
-    async def _restore(self, now: float, missing: list[str]) -> None:
-        if missing:
-            self.frontier.restore(now, self._clock.wall(), missing, await self._store.hosts(missing))
 
     def _lease(self, now: float) -> tuple[list[Lease], WaitUntil | Drained]:
         leases: list[Lease] = []
@@ -190,7 +207,7 @@ class Dispatcher:
             failpoint("robots-committed")
 
     def _until_next(self, answer: WaitUntil | Drained) -> float:
-        if isinstance(answer, Drained) or self.frontier.queues.wanted() or self._restocked:
+        if isinstance(answer, Drained) or self.frontier.queues.wanted() or self._restocked or self._busy:
             return 0.0
         return min(max(answer.time - self._clock.now(), 0.0), _LONGEST_WAIT)
 
@@ -209,7 +226,7 @@ class Dispatcher:
         for run in self.frontier.queues.parked():
             after, opened = self._scans.get(run.id, ("", 0))
             keys = await self._store.pending_hosts([run.id], after, _HOSTS_AT_ONCE, run.tried)
-            await self._restore(now, self.frontier.unknown_hosts(keys))
+            await self._admitter.restore(now, {run.id: self.frontier.strange_hosts(run, keys)})
             known = [key for key in keys if self.frontier.knows(key)]
             newly = self.frontier.queues.open_lanes(run, known)
             self._restocked += newly
@@ -225,8 +242,9 @@ class Dispatcher:
 
     async def _end_drained(self) -> None:
         for run in self.frontier.runs():
-            if run.source.state is SourceState.RUNNING and run.drained:
-                await self._judge_deferred(run)
+            if run.source.state is SourceState.RUNNING and run.drained and not self._judge.busy:
+                await self._judge.judge_deferred(self._clock, run, self._commit)
+                await self._reopen_folds(run)
                 self._end_if_drained(run)
 
     def _end_if_drained(self, run: SourceRun) -> None:
@@ -235,31 +253,17 @@ class Dispatcher:
             state = SourceState.STOPPED if left else SourceState.COMPLETED
             self.frontier.end_source(run.id, state, EndReason.MAX_PAGES if left else EndReason.FINISHED)
 
-    async def _judge_deferred(self, run: SourceRun) -> None:
-        if run.deferred:
-            # Some may have been deferred in this very cycle: the store must know them before it is asked.
-            await self._commit(self._clock.now())
-        while run.deferred and not run.queued:
-            pages = await self._store.some_deferred(run.id, _DEFERRED_AT_ONCE)
-            if not pages:
-                raise RuntimeError(f"source {run.id} counts {run.deferred} deferred pages that the store does not have")
-            now = self._clock.now()
-            self.frontier.judge_deferred(now, pages)
-            await self._restore(now, self.frontier.homeless())
-            await self._commit(now)
+    async def _reopen_folds(self, run: SourceRun) -> None:
+        """After a recrawl: what was folded into a page that changed or went is looked at again."""
+        if run.source.round == 1 or not run.drained or run.capped:
+            return
+        await self._commit(self._clock.now())
+        reopened = await self._store.reopen_folds(run.id)
+        if reopened:
+            self.tally.reopened(reopened)
+            run.queued += reopened
+            run.parked = True
 
 
 def _seeds(source: Source) -> Found:
-    return Found(source=source.id, urls=source.spec.seeds, depth=0)
-
-
-def _best(found: Iterable[Found], wanted: Iterable[str]) -> dict[str, Candidate]:
-    """For each URL the best of the roads that lead to it: followed before nofollow, then the shortest."""
-    wanted = set(wanted)
-    best: dict[str, Candidate] = {}
-    for each in found:
-        for candidate in each.candidates(wanted):
-            known = best.get(candidate.url)
-            if known is None or (candidate.nofollow, candidate.depth) < (known.nofollow, known.depth):
-                best[candidate.url] = candidate
-    return best
+    return Found(source=source.id, urls=source.spec.seeds, depth=0, listed=True)

@@ -20,8 +20,13 @@ class Reader:
         self._given = min((cursor.sequence for cursor in cursors.values()), default=0)
 
     @classmethod
-    async def open(cls, store: Store, sources: Iterable[int]) -> Reader:
-        cursors = {source: await store.cursor(_consumer(source)) or _cursor(source, 0) for source in sources}
+    async def open(cls, store: Store, sources: Iterable[int], *, from_now: bool = False) -> Reader:
+        """Where the program stopped reading; for one that never read, at the beginning, or with what comes from now."""
+        cursors = {
+            source: await store.cursor(_consumer(source))
+            or _cursor(source, await _end(store, source) if from_now else 0)
+            for source in sources
+        }
         # Written down before the first page: from now on what was not acknowledged is owed.
         await store.commit(Batch(cursors=list(cursors.values())))
         return cls(store, cursors)
@@ -47,6 +52,20 @@ async def is_owed(store: Store, source: int) -> bool:
     """A program began to read the pages of this source and has not come to the end."""
     cursor = await store.cursor(_consumer(source))
     return cursor is not None and bool(await store.deliveries([source], cursor.sequence, 1))
+
+
+async def _end(store: Store, source: int) -> int:
+    """The place in the outbox after which a source has nothing, found by halving: its pages may be millions."""
+    below, end = -1, 0
+    while await store.deliveries([source], end, 1):
+        below, end = end, end * 2 + 1
+    while end - below > 1:
+        middle = (below + end) // 2
+        if await store.deliveries([source], middle, 1):
+            below = middle
+        else:
+            end = middle
+    return end
 
 
 def _cursor(source: int, sequence: int) -> Cursor:

@@ -11,7 +11,7 @@ from gossamer.flow.dispatch import Dispatcher
 from gossamer.flow.governor import Governor
 from gossamer.flow.ingest import Ingest
 from gossamer.frontier.policy import Rules
-from gossamer.model import EndReason, HostStatus, Source, SourceState, Stats, Summary
+from gossamer.model import ChangeCounts, EndReason, HostStatus, Source, SourceState, Stats, Summary
 from gossamer.ports import Bus, Clock, Store
 
 _HOST_LINES = 6
@@ -120,7 +120,13 @@ class Run:
             hosts=stats.hosts,
             seconds=round(seconds, 3),
             pages_per_second=round(stats.fetched / seconds, 3) if seconds > 0 else 0.0,
+            changes=self._changes(),
         )
+
+    def _changes(self) -> ChangeCounts | None:
+        if all(run.source.round == 1 for run in self.dispatcher.frontier.runs()):
+            return None
+        return ChangeCounts(**{change.value: count for change, count in self.dispatcher.tally.changes.items()})
 
     def _reason(self) -> EndReason:
         runs = [run.source for run in self.dispatcher.frontier.runs()]

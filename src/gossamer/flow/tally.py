@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from gossamer.frontier.turns import SourceRun
-from gossamer.model import Batch, Counts, Settled, State
+from gossamer.model import Batch, Change, Counts, LeaseKind, Settled, State
 
 _WINDOW = 15.0
 _ERRORS = 5
@@ -19,6 +19,7 @@ class Tally:
         self._tokens = 0
         self._recent: deque[tuple[float, int]] = deque([(now, 0)])
         self.fetched = 0
+        self.changes = dict.fromkeys(Change, 0)
         self.errors: deque[tuple[str, str]] = deque(maxlen=_ERRORS)
 
     def begin(self, counts: Counts) -> None:
@@ -31,10 +32,10 @@ class Tally:
 
     def add(self, now: float, batch: Batch) -> None:
         for page in batch.new:
-            if page.state.final:
+            if page.state.final and page.kind is LeaseKind.PAGE:
                 self._final[page.state] += 1
         for settled in batch.settled:
-            if settled.state.final:
+            if settled.state.final and settled.kind is LeaseKind.PAGE:
                 self._add_final(settled)
         if self._recent[-1][0] < now - 0.1:
             self._recent.append((now, self.fetched))
@@ -45,15 +46,21 @@ class Tally:
         self._final[settled.state] += 1
         self._bytes += settled.size
         self._tokens += settled.document.tokens if settled.document else 0
+        if settled.change is not None:
+            self.changes[settled.change] += 1
         if settled.status is not None or settled.state is State.FAILED:
             self.fetched += 1
         if settled.state is State.FAILED:
             self.errors.append((settled.url, settled.error or ""))
 
+    def reopened(self, pages: int) -> None:
+        """So many skipped pages are looked at again."""
+        self._final[State.SKIPPED] -= pages
+
     def counts(self, runs: list[SourceRun]) -> Counts:
         return Counts(
-            pending=sum(run.queued + run.deferred for run in runs),
-            processing=sum(run.leased for run in runs),
+            pending=sum(run.pending for run in runs),
+            processing=sum(run.processing for run in runs),
             completed=self._final[State.COMPLETED],
             failed=self._final[State.FAILED],
             skipped=self._final[State.SKIPPED],

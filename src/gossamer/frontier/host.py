@@ -6,16 +6,17 @@ A lane is the queue of one source on one host. Only its head is in memory: every
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_left, insort
 from collections import deque
 from math import inf
 
-from gossamer.frontier.robots import RobotsRules
-from gossamer.model import PendingPage, Politeness, RobotsVerdict
+import msgspec
 
-AUTO_FACTOR = 2.0
-"""An adaptive delay is this many times the response time."""
-AUTO_LEAST = 0.05
+from gossamer.frontier.pace import Pace
+from gossamer.frontier.parameters import Parameters
+from gossamer.frontier.robots import RobotsRules
+from gossamer.model import Learnt, PaceRecord, PendingPage, Politeness, RobotsVerdict
+
 _START = (-1, -1)
 _LATENCY_WEIGHT = 0.3
 
@@ -67,8 +68,29 @@ class Lane:
             self.tail = last
         self.more = more
 
-    def pop(self) -> PendingPage:
-        return self.retries.popleft() if self.retries else self._head.pop(0)[1]
+    def pop(self, *, guides: bool = True) -> PendingPage | None:
+        """The next page; None where only guides are left and none is wanted."""
+        for number, page in enumerate(self.retries):
+            if guides or not page.kind.guide:
+                del self.retries[number]
+                return page
+        for number, (_, page) in enumerate(self._head):
+            if guides or not page.kind.guide:
+                del self._head[number]
+                return page
+        return None
+
+    def advance(self, page: PendingPage, rank: int) -> int:
+        """Move a page forward. Returns by how much the lane in memory grew."""
+        place, sooner = (page.rank, page.id), (rank, page.id)
+        at = bisect_left(self._head, place, key=lambda item: item[0])
+        here = at < len(self._head) and self._head[at][0] == place
+        if here:
+            del self._head[at]
+        elif not self.more or sooner > self.tail:
+            return 0
+        insort(self._head, (sooner, msgspec.structs.replace(page, rank=rank)), key=lambda item: item[0])
+        return 0 if here else 1
 
     def pages(self) -> list[PendingPage]:
         return [*self.retries, *(page for _, page in self._head)]
@@ -85,11 +107,31 @@ class Lane:
         return self.keep([page for page in self.pages() if page.attempts])
 
 
+class Address:
+    """An IP address that some hosts share."""
+
+    __slots__ = ("in_flight", "waiting")
+
+    def __init__(self) -> None:
+        self.in_flight = 0
+        self.waiting: dict[str, Host] = {}
+        """Hosts that were ready while the address had no room."""
+
+    def next_in_line(self) -> Host | None:
+        while self.waiting:
+            host = self.waiting.pop(next(iter(self.waiting)))
+            if host.lanes:
+                return host
+        return None
+
+
 class Host:
     __slots__ = (
         "_floor",
+        "_per_address",
         "_per_host",
-        "adaptive",
+        "address",
+        "address_name",
         "answered",
         "blocked",
         "ended_at",
@@ -99,7 +141,12 @@ class Host:
         "lanes",
         "last_error",
         "latency",
+        "learnt",
         "max_delay",
+        "pace",
+        "pace_record",
+        "parameters",
+        "probing",
         "ready_at",
         "robots",
         "wait",
@@ -121,9 +168,18 @@ class Host:
         self.latency: float | None = None
         self.robots = RobotsState(key)
         self.lanes: dict[int, Lane] = {}
+        self.address: Address | None = None
+        self.address_name: str | None = None
+        self.pace: Pace | None = None
+        self.pace_record: PaceRecord | None = None
+        """What was known of its pace before this process, or before it was last evicted."""
+        self.learnt = Learnt()
+        self.parameters: Parameters | None = None
+        self.probing = False
+        """It is being found out how it says `not found`."""
         self._floor = 0.0
         self._per_host: int | None = None
-        self.adaptive = False
+        self._per_address: int | None = None
         self.max_delay = 0.0
 
     @property
@@ -136,28 +192,40 @@ class Host:
         A wish counts from the last request on, whoever that was for. True if the delay is another than before.
         """
         before = self.delay
-        if politeness.delay is None:
-            self.adaptive = True
-        else:
-            self._floor = max(self._floor, politeness.delay)
         self.max_delay = max(self.max_delay, politeness.max_delay)
         self._per_host = min(self._per_host or politeness.per_host, politeness.per_host)
+        self._per_address = min(self._per_address or politeness.per_address, politeness.per_address)
+        if politeness.delay:
+            self._floor = max(self._floor, politeness.delay)
+        else:
+            self._adapt(adaptive=politeness.delay is None)
         self.pause()
         return self.delay != before
 
-    @property
-    def delay(self) -> float:
-        return max(self._floor, self._auto_delay, min(self.robots.crawl_delay, self.max_delay))
+    def _adapt(self, *, adaptive: bool) -> None:
+        if self.pace is None:
+            self.pace = Pace(self._per_host or 1, self.max_delay, adaptive=adaptive, record=self.pace_record)
+        self.pace.most = self._per_host or 1
+        self.pace.max_delay = self.max_delay
+        self.pace.adaptive = self.pace.adaptive or adaptive
 
     @property
-    def _auto_delay(self) -> float:
-        if not self.adaptive:
-            return 0.0
-        return 1.0 if self.latency is None else min(max(AUTO_FACTOR * self.latency, AUTO_LEAST), self.max_delay)
+    def delay(self) -> float:
+        own = self.pace.delay if self.pace else 0.0
+        return max(self._floor, own, min(self.robots.crawl_delay, self.max_delay))
 
     @property
     def cap(self) -> int:
-        return 1 if self.delay > 0 else self._per_host or 1
+        return 1 if self.pace is None or self.delay > 0 else self.pace.cap
+
+    def has_room(self) -> bool:
+        """Whether one more request may be under way; if only its address is busy, it stands in line there."""
+        if self.in_flight >= self.cap:
+            return False
+        if self.address is None or self.address.in_flight < (self._per_address or inf):
+            return True
+        self.address.waiting[self.key] = self
+        return False
 
     def observe(self, seconds: float) -> None:
         self.latency = seconds if self.latency is None else self.latency + _LATENCY_WEIGHT * (seconds - self.latency)
@@ -174,6 +242,10 @@ class Host:
         crawl_delay = min(self.robots.crawl_delay, self.max_delay)
         why = "Crawl-delay" if crawl_delay and crawl_delay >= self.delay else "delay"
         self.rest(self.ended_at, self.delay, why)
+
+    def spelling(self, url: str) -> str:
+        """The URL without what was learnt not to matter on this host."""
+        return url if self.parameters is None else self.parameters.spelling(url)
 
 
 class RobotsState:

@@ -4,55 +4,61 @@ Two doors: `admit` lets URLs in, `lease` lets them out. `settle` and `expire` cl
 becomes a fact that `collect` hands over; the caller commits it before anything leaves the process.
 
 What always holds:
-- never two leases at once on a host whose cap is one, never more than its cap on any;
+- never two leases at once on a host whose cap is one, never more than its cap on any, nor on an address;
 - never a lease sooner than the host's delay, backoff or Retry-After after the end of the last one;
 - no page lease before the host's robots verdict is known (unless the source ignores robots);
 - `WaitUntil` means that nothing could be fetched at that moment; `DRAINED` that nothing is queued and nothing is out;
-- queued + leased + final = admitted, for every source;
+- queued + leased + deferred + final = admitted, for every source;
 - a token that is not out is refused: what came late, or twice, changes nothing;
 - the same commands at the same times give the same decisions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import Final
 
 import msgspec
 
+from gossamer.frontier.admission import Admission
+from gossamer.frontier.closing import Closing, Out
+from gossamer.frontier.folding import NOTHING, Known, Question, question
+from gossamer.frontier.guiding import Guiding
 from gossamer.frontier.host import Host
+from gossamer.frontier.hours import opens_in
 from gossamer.frontier.ledger import Ledger
-from gossamer.frontier.policy import Judgement, Rules, backoff, judge, rank
+from gossamer.frontier.policy import Judgement, Rules, judge
 from gossamer.frontier.queues import Queues
 from gossamer.frontier.registry import Registry
-from gossamer.frontier.roads import Roads
-from gossamer.frontier.robots import judge_robots, parse_robots, product_token
-from gossamer.frontier.settling import page_verdict
+from gossamer.frontier.robots import judge_robots, parse_robots
+from gossamer.frontier.standing import back_off, block_if_hopeless, take_note
 from gossamer.frontier.turns import SourceRun
 from gossamer.model import (
-    MAX_RANK,
     Batch,
     Candidate,
     Detour,
     Error,
     Fault,
+    Fingerprint,
+    FoldEnd,
     Found,
+    GuideInfo,
     HostRecord,
     HostStatus,
     Lease,
     Leased,
     LeaseKind,
-    Moved,
     Outcome,
+    PatternRecord,
     PendingPage,
+    Road,
     RobotsRecord,
     RobotsVerdict,
-    Settled,
     Source,
     SourceState,
-    State,
-    Why,
+    Validators,
+    Workload,
 )
 from gossamer.url import host_of
 
@@ -68,37 +74,38 @@ class Drained:
 DRAINED: Final = Drained()
 
 
-class _Out(msgspec.Struct, frozen=True):
-    """A lease that is out."""
-
-    lease: Lease
-    host: Host
-    run: SourceRun
-    page: PendingPage | None
-    also: Host | None
-    """The other host that a redirected robots file lives on."""
-
-
 class Frontier:
-    def __init__(self, rules: Rules, epoch: int, opened_at: float) -> None:
+    def __init__(self, rules: Rules, epoch: int, now: float, wall: float) -> None:
         self.rules = rules
         self._epoch = epoch
+        self._ahead = wall - now
+        """Of the clock that decides, how far the one on the wall is ahead."""
+        self._looked_at = -inf
         self._handed_out = 0
-        self._out: dict[int, _Out] = {}
+        self._out: dict[int, Out] = {}
         self._robots_out = 0
-        self._homeless: dict[str, list[PendingPage]] = {}
-        self._roads = Roads()
         self._ledger = Ledger()
-        self._hosts = Registry(rules, opened_at)
+        self._hosts = Registry(rules, now)
         self.queues = Queues(rules, self._hosts, self._ledger)
+        self._admission = Admission(self._hosts, self.queues, self._ledger)
+        self.guiding = Guiding(self.queues, self._ledger)
+        self._closing = Closing(rules, self.queues, self._ledger, self._admission)
 
     # -- sources and hosts
 
-    def open_source(self, source: Source, queued: int = 0, deferred: int = 0) -> None:
-        """Take a source in, with how many of its pages wait in the store."""
-        run = SourceRun(source, product_token(source.spec.request.user_agent), queued, deferred)
+    def open_source(
+        self,
+        source: Source,
+        workload: Workload = Workload(),  # noqa: B008 (frozen)
+        guides: Iterable[GuideInfo] = (),
+        roads: Iterable[Road] = (),
+    ) -> SourceRun:
+        """Take a source in, with what of it waits in the store."""
+        run = SourceRun(source, workload)
+        run.discovery.resume(guides, roads)
         self.queues.runs[source.id] = run
         self._ledger.source(run, new_spec=True)
+        return run
 
     def end_source(self, source: int, state: SourceState, reason: str | None) -> None:
         run = self.queues.runs[source]
@@ -119,116 +126,101 @@ class Frontier:
     def busiest(self, now: float, limit: int) -> list[HostStatus]:
         return self._hosts.busiest(now, limit)
 
-    def unknown_hosts(self, keys: Iterable[str]) -> list[str]:
-        """Those hosts that are not in memory, as far as there is room for them."""
-        return self._hosts.missing(keys)
+    def strange_hosts(self, run: SourceRun, keys: Iterable[str]) -> list[str]:
+        """Those hosts that are not in memory, or not with what the source knows of them, as far as there is room."""
+        wanted = list(dict.fromkeys(keys))
+        missing = [key for key in wanted if self._hosts.get(key) is None][: self._hosts.room]
+        return missing + [key for key in wanted if self._hosts.get(key) is not None and key not in run.patterns]
 
     def knows(self, key: str) -> bool:
         return self._hosts.get(key) is not None
 
-    def homeless(self) -> list[str]:
-        """Hosts to `restore`: pages wait for them."""
-        return list(self._homeless)
+    def homeless(self) -> dict[int, list[str]]:
+        """For each source the hosts to `restore`: pages wait for them."""
+        return self._admission.homeless()
 
     def restore(
-        self, now: float, wall: float, keys: Iterable[str], known: Iterable[tuple[HostRecord, RobotsRecord | None]]
+        self,
+        now: float,
+        source: int,
+        keys: Iterable[str],
+        known: Iterable[tuple[HostRecord, RobotsRecord | None]],
+        patterns: Iterable[PatternRecord],
     ) -> None:
         """Take hosts into memory, with what the store remembers of them, and queue the pages that waited for them."""
-        token = next((run.token for run in self.runs()), "")
-        for key in keys:
+        run, wanted = self.queues.runs[source], list(keys)
+        strangers = {key for key in wanted if self._hosts.get(key) is None}
+        for key in wanted:
             self._hosts.take(key)
         for record, robots in known:
-            self._hosts.restore(now, wall, record, robots, token)
-        homeless, self._homeless = self._homeless, {}
-        for page in (page for pages in homeless.values() for page in pages):
-            self.queues.add(now, self.queues.runs[page.source], page)
+            if record.key in strangers:
+                self._hosts.restore(now, now + self._ahead, record, robots, run.token)
+        for key in wanted:
+            self._ask_for_sitemaps(now, self._hosts.take(key))
+        self._admission.settle_in(now, run, wanted, patterns)
 
     def collect(self, now: float, wall: float) -> Batch:
         """All that was decided since the last time, to be committed before its effects are released."""
-        self._roads.committed()
+        self._ahead = wall - now
+        self._admission.committed()
+        self._closing.committed()
+        for run in self.runs():
+            self._ledger.learnt(run)
         return self._ledger.collect(now, wall, self._hosts.collect(now, wall))
 
     def evict_idle(self) -> None:
         """Call after a commit: the clocks of what is forgotten are in the store."""
-        self._hosts.evict()
+        for key in self._hosts.evict():
+            for run in self.runs():
+                run.patterns.pop(key, None)
+
+    def take_found(self) -> list[Found]:
+        """Where pages lead that were ended while they waited, and which guides are to be asked for."""
+        found, self.queues.found = self.queues.found, []
+        return found
 
     # -- one door in
 
-    def admit(self, now: float, candidates: Sequence[Candidate], first_id: int) -> list[str]:
+    def admit(self, now: float, candidates: Sequence[Candidate], first_id: int) -> dict[int, list[str]]:
         """Let in URLs that no page exists for yet, or refuse them with a reason. Page ids count up from `first_id`.
 
-        Returns the hosts to `restore` before anything else: their pages wait for that.
+        Returns, for each source, the hosts to `restore` before anything else: their pages wait for that.
         """
-        for number, candidate in enumerate(candidates, first_id):
-            run = self.queues.runs[candidate.source]
-            refusal = run.judge.refusal(candidate.url)
-            if refusal is not None:
-                self._ledger.refused(number, candidate, *refusal)
-            else:
-                self._let_in(now, run, self._ledger.admitted(number, candidate, self._rank(run, candidate)))
+        self._admission.admit(now, now + self._ahead, candidates, first_id)
         return self.homeless()
 
-    def _let_in(self, now: float, run: SourceRun, page: PendingPage) -> None:
-        if page.rank >= MAX_RANK:
-            run.deferred += 1
-        elif self._hosts.get(page.host) is None and len(self._homeless) < self._hosts.room:
-            self._homeless.setdefault(page.host, []).append(page)
-        else:
-            self.queues.add(now, run, page)
+    def fresh(self, source: int, urls: Iterable[str], *, guides: bool = False) -> set[str]:
+        """Those URLs that were let in or refused since the last commit: the store does not know them yet."""
+        return self._admission.fresh(source, urls, guides=guides)
 
-    def _rank(self, run: SourceRun, candidate: Candidate) -> int:
-        # What only this road forbids is deferred: while the source is not drained a better road may turn up.
-        if run.judge.too_deep(candidate.depth):
-            return MAX_RANK
-        return MAX_RANK + 1 if candidate.nofollow else rank(candidate.url, candidate.depth, candidate.priority)
+    def fresh_deferred(self, source: int, urls: Iterable[str]) -> list[PendingPage]:
+        return self._admission.fresh_deferred(source, urls)
 
     def improve(self, now: float, candidate: Candidate, page: PendingPage) -> None:
-        """Another road to a deferred page was found; if it is better, the page moves. Call before `admit`."""
-        run = self.queues.runs[page.source]
-        place = self._rank(run, candidate)
-        if self._roads.was_let_in(page):
-            self._move(self._roads.shorten_let_in(page, candidate) if place < MAX_RANK else None)
-        elif place < page.rank:
-            moved = msgspec.structs.replace(page, depth=candidate.depth, rank=place)
-            self._move(
-                Moved(
-                    page=page.id,
-                    depth=candidate.depth,
-                    rank=place,
-                    parent=candidate.parent,
-                    position=candidate.position,
-                )
-            )
-            if place < MAX_RANK:
-                run.deferred -= 1
-                self._roads.let_in(moved)
-                self._let_in(now, run, moved)
+        self._admission.improve(now, candidate, page)
 
     def shorten(self, candidate: Candidate, detour: Detour) -> list[Found]:
-        """A shorter road to a page was found after the page itself. Returns where it leads from its new depth."""
-        moved, behind = self._roads.shorten(candidate, detour)
-        self._move(moved)
-        return behind
+        return self._admission.shorten(candidate, detour)
 
-    def _move(self, moved: Moved | None) -> None:
-        if moved is not None:
-            self._ledger.batch.moved.append(moved)
+    def raise_mentioned(self, now: float, candidate: Candidate, page: PendingPage) -> None:
+        self._admission.raise_mentioned(now, candidate, page)
 
-    def judge_deferred(self, now: float, pages: Iterable[PendingPage]) -> None:
-        """The source is drained and no better road turned up: refuse them, unless its limits have changed since."""
-        for page in pages:
-            run = self.queues.runs[page.source]
-            if page.rank == MAX_RANK and not run.judge.too_deep(page.depth):
-                self.improve(now, Candidate(source=page.source, url=page.url, depth=page.depth), page)
-            else:
-                run.deferred -= 1
-                self._ledger.ended(page, State.SKIPPED, Why.DEPTH if page.rank == MAX_RANK else Why.NOFOLLOW)
+    def judge_deferred(
+        self,
+        now: float,
+        pages: Sequence[PendingPage],
+        ends: Mapping[str, FoldEnd] | None = None,
+        prints: Mapping[int, Fingerprint] | None = None,
+    ) -> None:
+        """What these pages waited for is known, or will not come any more."""
+        self._admission.judge(now, pages, ends or {}, prints or {})
 
     # -- one door out
 
     def lease(self, now: float) -> Lease | WaitUntil | Drained:
         if len(self._out) >= self.rules.concurrency:
             return WaitUntil(inf)
+        self._look_at_hours(now)
         # A page whose robots verdict has just expired turns into a robots lease: hence the second look.
         return self._lease_robots(now) or self._lease_page(now) or self._lease_robots(now) or self._rest(now)
 
@@ -237,6 +229,16 @@ class Frontier:
             return DRAINED
         robots_too = self._robots_out < self.rules.robots_at_once
         return WaitUntil(max(now, self.queues.next_time(robots_too)))
+
+    def _look_at_hours(self, now: float) -> None:
+        if now == self._looked_at:
+            return
+        self._looked_at = now
+        for run in self.queues.runs.values():
+            hours = run.source.spec.politeness.hours
+            if hours is not None and run.closed_until <= now:
+                closed_for = opens_in(hours, now + self._ahead)
+                run.closed_until = now + closed_for if closed_for else -inf
 
     def _lease_robots(self, now: float) -> Lease | None:
         while self._robots_out < self.rules.robots_at_once and (next_up := self.queues.pop_robots(now)) is not None:
@@ -260,8 +262,10 @@ class Frontier:
         if next_up is None:
             return None
         host, run, page = next_up
-        run.leased += 1
-        if not page.attempts:
+        run.lend(page)
+        if page.kind.guide:
+            run.discovery.leased(now, page)
+        elif not page.attempts and page.kind is LeaseKind.PAGE:
             self._grant(run)
         lease = self._hand_out(now, host, run, msgspec.structs.replace(page, attempts=page.attempts + 1), None)
         self.queues.schedule(now, host)
@@ -277,7 +281,7 @@ class Frontier:
         self._handed_out += 1
         lease = Lease(
             token=self._epoch << 32 | self._handed_out,
-            kind=LeaseKind.PAGE if page else LeaseKind.ROBOTS,
+            kind=page.kind if page else LeaseKind.ROBOTS,
             source=run.id,
             page=page.id if page else 0,
             url=page.url if page else host.robots.url,
@@ -285,8 +289,12 @@ class Frontier:
             deadline=now + self.rules.lease_time,
             exclusive=host.cap == 1,
             request=run.source.spec.request,
+            validators=_validators(page),
         )
-        self._out[lease.token] = _Out(lease, host, run, page, also)
+        address = host.address
+        self._out[lease.token] = Out(lease, host, run, page, also, address)
+        if address is not None:
+            address.in_flight += 1
         for each in (host, also):
             if each is not None:
                 each.in_flight += 1
@@ -300,29 +308,57 @@ class Frontier:
         """Take back all leases: the crawl stops, and what is out will not be waited for."""
         for token in list(self._out):
             self._return(now, token, "the crawl stopped before a worker answered")
+        self.guiding.abandon(now)
 
     def _return(self, now: float, token: int, text: str) -> None:
         self.settle(now, Outcome(token=token, error=Error(fault=Fault.RETURNED, text=text)))
 
     # -- what came of it
 
-    def settle(self, now: float, outcome: Outcome) -> list[Found] | None:
+    def settle(self, now: float, outcome: Outcome, known: Known = NOTHING) -> list[Found] | None:
         """Take an outcome. Returns where it leads, or None if its lease is not out (any more)."""
         out = self._out.pop(outcome.token, None)
         if out is None:
             return None
         judgement = judge(outcome)
         self._take_back(now, out, outcome, judgement)
-        found = None
+        found: list[Found] = []
         if out.page is None:
             self._settle_robots(now, out, outcome, judgement)
-        else:
-            found = self._settle_page(now, out, out.page, outcome, judgement)
-        self._block_if_hopeless(now, out.host)
+        elif not self._closing.tried_again(now, out, out.page, outcome, judgement):
+            found = self._settle_for_good(now, out, out.page, outcome, judgement, known)
+        if block_if_hopeless(now, out.host, self.rules):
+            self.queues.judge_again(now, out.host)
+        self._reschedule(now, out)
+        return found
+
+    def page_of(self, token: int) -> tuple[SourceRun, PendingPage] | None:
+        """What a lease that is out was given for."""
+        out = self._out.get(token)
+        return None if out is None or out.page is None else (out.run, out.page)
+
+    def question(self, outcome: Outcome) -> Question | None:
+        """What must be known of the store before this outcome is settled."""
+        place = self.page_of(outcome.token)
+        return None if place is None or outcome.reading is None else question(*place, outcome.reading)
+
+    def _reschedule(self, now: float, out: Out) -> None:
         self.queues.schedule(now, out.host)
         if out.also is not None:
             self.queues.schedule(now, out.also)
-        return [found] if found else []
+        if out.address is not None and (host := out.address.next_in_line()) is not None:
+            self.queues.schedule(now, host)
+
+    def _settle_for_good(
+        self, now: float, out: Out, page: PendingPage, outcome: Outcome, judgement: Judgement, known: Known
+    ) -> list[Found]:
+        if page.kind.guide:
+            return self.guiding.settle(now, out.run, page, outcome)
+        out.run.take_back(page)
+        if page.kind is LeaseKind.PROBE:
+            self._closing.settle_probe(out, page, outcome)
+            return []
+        return self._closing.settle_page(now, out, page, outcome, judgement, known)
 
     def expire(self, now: float) -> int:
         """Take back leases whose time is up. All leases last equally long, so the oldest stand first."""
@@ -335,37 +371,22 @@ class Frontier:
             self._return(now, token, "the lease expired before a worker answered")
         return len(late)
 
-    def _take_back(self, now: float, out: _Out, outcome: Outcome, judgement: Judgement) -> None:
+    def _take_back(self, now: float, out: Out, outcome: Outcome, judgement: Judgement) -> None:
         for host in (out.host, out.also):
             if host is not None:
                 host.in_flight -= 1
                 host.ended_at = now
                 host.pause()
                 self._hosts.touch(host)
-        host = out.host
-        host.answered = host.answered or outcome.status is not None
-        if judgement is Judgement.ANSWER:
-            host.failures = 0
-            host.observe(outcome.elapsed)
-            host.pause()
-        elif judgement in (Judgement.THROTTLED, Judgement.HOST_FAULT):
-            self._back_off(now, host, outcome)
+        if out.address is not None:
+            out.address.in_flight -= 1
+        if outcome.address is not None and out.lease.request.proxy is None and out.also is None:
+            self._hosts.locate(out.host, outcome.address)
+        take_note(now, out.host, outcome, judgement, now - (out.lease.deadline - self.rules.lease_time))
+        if judgement in (Judgement.THROTTLED, Judgement.HOST_FAULT):
+            back_off(now, out.host, outcome, self.rules)
 
-    def _back_off(self, now: float, host: Host, outcome: Outcome) -> None:
-        host.failures += 1
-        host.last_error = str(outcome.error or f"status {outcome.status}")
-        wait = backoff(self.rules, host.failures)
-        asked = min(outcome.retry_after or 0.0, self.rules.backoff_max)
-        host.rest(now, max(wait, asked), "Retry-After" if asked >= wait else "backoff")
-
-    def _block_if_hopeless(self, now: float, host: Host) -> None:
-        limit = self.rules.block_after if host.answered else self.rules.unreachable_after
-        if not host.blocked and host.failures >= limit:
-            host.blocked = True
-            host.rest(now, self.rules.block_time, "blocked")
-            self.queues.judge_again(now, host)
-
-    def _settle_robots(self, now: float, out: _Out, outcome: Outcome, judgement: Judgement) -> None:
+    def _settle_robots(self, now: float, out: Out, outcome: Outcome, judgement: Judgement) -> None:
         robots = out.host.robots
         robots.fetching = False
         self._robots_out -= 1
@@ -398,45 +419,17 @@ class Frontier:
         )
         if verdict is not RobotsVerdict.UNREACHABLE:
             host.pause()
+            self._ask_for_sitemaps(now, host)
             self.queues.judge_again(now, host)
 
-    def _settle_page(
-        self, now: float, out: _Out, page: PendingPage, outcome: Outcome, judgement: Judgement
-    ) -> Found | None:
-        out.run.leased -= 1
-        if self._worth_another_try(out.run, page, judgement):
-            self._requeue(now, out.run, out.host, page, outcome)
-            return None
-        page = msgspec.structs.replace(page, depth=self._roads.depth(page))
-        verdict = page_verdict(page, outcome, judgement, self.rules)
-        self._ledger.batch.settled.append(verdict.settled)
-        self._roads.settled(page, verdict.found)
-        if verdict.redirect is not None and page.depth == 0:
-            self._adopt_seed(out.run, verdict.redirect)
-        return verdict.found
+    def _ask_for_sitemaps(self, now: float, host: Host) -> None:
+        if host.robots.known(now):
+            sitemaps = host.robots.rules.sitemaps if host.robots.rules else ()
+            for run in self.runs():
+                self.queues.found += run.discovery.robots_known(host.key, sitemaps)
 
-    def _worth_another_try(self, run: SourceRun, page: PendingPage, judgement: Judgement) -> bool:
-        if judgement in (Judgement.THROTTLED, Judgement.RETURNED):
-            return page.attempts < self.rules.throttled_attempts
-        return judgement is Judgement.HOST_FAULT and page.attempts < run.source.spec.max_attempts
 
-    def _requeue(self, now: float, run: SourceRun, host: Host, page: PendingPage, outcome: Outcome) -> None:
-        error = str(outcome.error) if outcome.error else None
-        fact = Settled(
-            page=page.id,
-            source=page.source,
-            url=page.url,
-            state=State.PENDING,
-            attempts=page.attempts,
-            status=outcome.status,
-            error=error,
-        )
-        self._ledger.batch.settled.append(fact)
-        self.queues.add_again(now, run, host, page)
-
-    def _adopt_seed(self, run: SourceRun, url: str) -> None:
-        """Where a seed redirects to is what the person meant."""
-        refusal = run.judge.refusal(url)
-        if refusal is not None and refusal[0] is Why.SCOPE:
-            run.adopt(url)
-            self._ledger.source(run, new_spec=True)
+def _validators(page: PendingPage | None) -> Validators:
+    if page is None or page.previous is None:
+        return Validators()
+    return Validators(page.previous.etag, page.previous.last_modified)

@@ -16,7 +16,7 @@ from gossamer.frontier.ledger import Ledger
 from gossamer.frontier.policy import Rules
 from gossamer.frontier.registry import Registry
 from gossamer.frontier.turns import RobotsQueue, SourceRun, Turns
-from gossamer.model import Fault, PendingPage, State, Why
+from gossamer.model import Fault, Found, LeaseKind, PendingPage, State, Why
 from gossamer.url import path_of
 
 _CROWDED_HEAD = 8
@@ -42,12 +42,18 @@ class Queues:
         self._robots = RobotsQueue()
         self._in_memory = 0
         self._hungry: dict[tuple[str, int], Lane] = {}
+        self._held: list[Lane] = []
+        """Lanes with nothing but guides, while enough guides are out."""
+        self.guides_out = 0
+        """Guides that are fetched or let in just now."""
         self.runs: dict[int, SourceRun] = {}
+        self.found: list[Found] = []
+        """Where pages lead that were ended while they waited: to be let in with the same commit."""
 
     # -- in
 
     def add(self, now: float, run: SourceRun, page: PendingPage) -> None:
-        run.queued += 1
+        run.queue(page)
         if run.capped:
             return
         host = self._hosts.get(page.host)
@@ -62,7 +68,7 @@ class Queues:
 
     def add_again(self, now: float, run: SourceRun, host: Host, page: PendingPage) -> None:
         """A page that was out and did not become final. It goes first when its host is ready."""
-        run.queued += 1
+        run.queue(page)
         if not self._doomed(now, run, host, page):
             self._lane(host, run).retries.append(page)
             self._in_memory += 1
@@ -94,6 +100,16 @@ class Queues:
             lane.host.lanes.pop(lane.source, None)
             self._hungry.pop((lane.host.key, lane.source), None)
 
+    def advance(self, page: PendingPage, place: int) -> bool:
+        """Give a page that waits a better place; not one that goes first anyway."""
+        lane = self.runs[page.source].lanes.get(page.host)
+        if lane is None:
+            return True
+        if any(page.id == retried.id for retried in lane.retries):
+            return False
+        self._in_memory += lane.advance(page, place)
+        return True
+
     # -- judged while they wait
 
     def _doomed(self, now: float, run: SourceRun, host: Host, page: PendingPage) -> bool:
@@ -101,15 +117,40 @@ class Queues:
         if host.blocked:
             error = f"{Fault.BLOCKED.value}: {host.last_error or 'too many failures in a row'}"
             self._end(run, page, State.FAILED, None, error)
-        elif run.polite and host.robots.known(now) and not host.robots.allows(run.token, path_of(page.url)):
+        elif self._disallowed(now, run, host, page):
             self._end(run, page, State.SKIPPED, Why.ROBOTS, "disallowed by robots.txt")
+        elif page.kind is LeaseKind.PAGE and run.learns and (spelling := host.spelling(page.url)) != page.url:
+            self._fold(run, host, page, spelling)
         else:
             return False
         return True
 
-    def _end(self, run: SourceRun, page: PendingPage, state: State, reason: Why | None, error: str) -> None:
-        run.queued -= 1
-        self._ledger.ended(page, state, reason, error)
+    def _disallowed(self, now: float, run: SourceRun, host: Host, page: PendingPage) -> bool:
+        asked = run.asks_robots(host.key) and host.robots.known(now)
+        return asked and not host.robots.allows(run.token, path_of(page.url))
+
+    def _fold(self, run: SourceRun, host: Host, page: PendingPage, spelling: str) -> None:
+        """Another spelling of a page, by what was learnt of its host."""
+        reason = host.parameters.reason(page.url) if host.parameters else ""
+        self._end(run, page, State.SKIPPED, Why.DUPLICATE, reason, spelling)
+        self.found.append(
+            Found(source=run.id, urls=(spelling,), depth=page.depth, parent=page.id, hops=page.hops + 1, listed=True)
+        )
+
+    def _end(
+        self,
+        run: SourceRun,
+        page: PendingPage,
+        state: State,
+        reason: Why | None,
+        error: str,
+        target: str | None = None,
+    ) -> None:
+        run.unqueue(page)
+        if page.kind.guide:
+            self.found += run.discovery.failed(page)
+            run.discovery.closed(page)
+        self._ledger.ended(run, page, state, reason, error, target)
 
     def judge_again(self, now: float, host: Host) -> None:
         """The host's standing changed: end what it dooms. Pages in the store follow with their refills."""
@@ -168,7 +209,7 @@ class Queues:
 
     def schedule(self, now: float, host: Host) -> None:
         """Put a host into the robots queue or the heaps of its sources; nowhere while it is busy."""
-        if not host.lanes or host.in_flight >= host.cap:
+        if not host.lanes or not host.has_room():
             return
         if self.asking(now, host) is not None:
             if not host.robots.fetching:
@@ -182,7 +223,8 @@ class Queues:
         """The source for which the host's robots file must be fetched first, if it must."""
         if host.robots.known(now):
             return None
-        return next((self.runs[lane.source] for lane in host.lanes.values() if self.runs[lane.source].polite), None)
+        runs = (self.runs[lane.source] for lane in host.lanes.values())
+        return next((run for run in runs if run.asks_robots(host.key) and run.closed_until <= now), None)
 
     def pop_robots(self, now: float) -> tuple[Host, SourceRun] | None:
         """A host that is ready to be asked for its robots file, and the source in whose name."""
@@ -202,13 +244,24 @@ class Queues:
             if self.asking(now, lane.host) is not None:
                 self.schedule(now, lane.host)
                 continue
-            run, page = self.runs[lane.source], lane.pop()
+            run, page = self.runs[lane.source], lane.pop(guides=self.guides_out < self._rules.guides_at_once)
+            if page is None:
+                self._held.append(lane)
+                continue
             self._in_memory -= 1
-            run.queued -= 1
+            run.unqueue(page)
+            self.guides_out += page.kind.guide
             self._note_hunger(lane)
             self._close_if_spent(lane)
             return lane.host, run, page
         return None
+
+    def guide_done(self, now: float) -> None:
+        """There is room for another guide."""
+        self.guides_out -= 1
+        held, self._held = self._held, []
+        for lane in held:
+            self.schedule(now, lane.host)
 
     def cap(self, run: SourceRun) -> None:
         """The source may begin no more pages: what was never handed out stays in the store."""

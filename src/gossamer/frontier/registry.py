@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
 from heapq import nlargest
 
-from gossamer.frontier.host import Host
+import msgspec
+
+from gossamer.frontier.host import Address, Host
+from gossamer.frontier.parameters import Parameters
 from gossamer.frontier.policy import Rules
 from gossamer.frontier.robots import parse_robots
-from gossamer.model import HostRecord, HostStatus, RobotsRecord, RobotsVerdict
+from gossamer.model import HostRecord, HostStatus, Learnt, RobotsRecord, RobotsVerdict
 
 
 class Registry:
@@ -18,6 +20,7 @@ class Registry:
         self._opened_at = opened_at
         self._hosts: OrderedDict[str, Host] = OrderedDict()
         self._dirty: dict[str, Host] = {}
+        self._addresses: dict[str, Address] = {}
 
     def __len__(self) -> int:
         return len(self._hosts)
@@ -37,25 +40,35 @@ class Registry:
         """Its record must go into the next commit."""
         self._dirty[host.key] = host
 
+    def locate(self, host: Host, name: str) -> None:
+        """The host was found at this address, which others may share."""
+        if host.address_name != name:
+            host.address_name = name
+            host.address = self._addresses.setdefault(name, Address())
+
     @property
     def room(self) -> int:
         return max(self._rules.hosts_in_memory - len(self._hosts), 0)
 
-    def missing(self, keys: Iterable[str]) -> list[str]:
-        """Those that are not in memory, as far as there is room."""
-        return sorted(set(keys) - self._hosts.keys())[: self.room]
-
-    def evict(self) -> None:
-        """Forget idle hosts, the longest unused first, when the registry is nearly full."""
+    def evict(self) -> list[str]:
+        """Forget idle hosts, the longest unused first, when the registry is nearly full. Returns which."""
         excess = len(self._hosts) - self._rules.hosts_in_memory * 9 // 10
         if excess <= 0:
-            return
-        for key in [key for key, host in self._hosts.items() if host.idle and key not in self._dirty][:excess]:
+            return []
+        gone = [key for key, host in self._hosts.items() if host.idle and key not in self._dirty][:excess]
+        for key in gone:
             del self._hosts[key]
+        if gone:
+            used = {host.address_name for host in self._hosts.values()}
+            self._addresses = {name: address for name, address in self._addresses.items() if name in used}
+        return gone
 
     def restore(self, now: float, wall: float, record: HostRecord, robots: RobotsRecord | None, token: str) -> None:
         host = self.take(record.key)
         _restore_clock(host, now, wall, record, self._opened_at)
+        _restore_knowledge(host, record)
+        if record.address is not None:
+            self.locate(host, record.address)
         if record.leased:
             self.touch(host)
         if robots is not None:
@@ -94,6 +107,13 @@ def _restore_clock(host: Host, now: float, wall: float, record: HostRecord, open
     host.latency = record.latency
 
 
+def _restore_knowledge(host: Host, record: HostRecord) -> None:
+    host.pace_record = record.pace
+    if record.learnt is not None:
+        host.learnt = record.learnt
+        host.parameters = Parameters(record.learnt)
+
+
 def _record(host: Host, now: float, wall: float) -> HostRecord:
     return HostRecord(
         key=host.key,
@@ -107,7 +127,18 @@ def _record(host: Host, now: float, wall: float) -> HostRecord:
         waiting_for=host.waiting_for,
         last_error=host.last_error,
         latency=host.latency,
+        address=host.address_name,
+        pace=host.pace.record if host.pace else host.pace_record,
+        learnt=_learnt(host),
     )
+
+
+def _learnt(host: Host) -> Learnt | None:
+    known = host.learnt
+    if host.parameters is not None:
+        learnt = host.parameters.learnt()
+        known = msgspec.structs.replace(known, parameters=learnt.parameters, order=learnt.order)
+    return None if known == Learnt() else known
 
 
 def _queued(host: Host) -> int:

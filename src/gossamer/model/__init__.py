@@ -61,6 +61,8 @@ from gossamer.model.spec import (
     product_token,
 )
 from gossamer.model.views import (
+    ChangeCounts,
+    ChangeEntry,
     EndReason,
     HostStatus,
     Stats,
@@ -83,6 +85,8 @@ __all__ = [
     "Batch",
     "Candidate",
     "Change",
+    "ChangeCounts",
+    "ChangeEntry",
     "ChangeRecord",
     "Counts",
     "Cursor",

@@ -29,6 +29,8 @@ class NewPage(msgspec.Struct, frozen=True, kw_only=True):
     reason: Why | None = None
     error: str | None = None
     kind: LeaseKind = LeaseKind.PAGE
+    target: str | None = None
+    """Of a guide: the host that it is about."""
     lastmod: float | None = None
 
 
@@ -70,7 +72,7 @@ class Settled(msgspec.Struct, frozen=True, kw_only=True):
     promoted: bool = False
     """It was read while it was deferred: it keeps its document and all that is known of its answer."""
     listed: int = 0
-    """Of a guide: the URLs that it listed."""
+    """Of a guide: the URLs that it listed and that are in scope."""
     rank: int | None = None
     """Of a page that is pending again: its new place, where that is another."""
     revisit: Revisited | None = None
@@ -95,13 +97,14 @@ class Revisited(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Moved(msgspec.Struct, frozen=True, kw_only=True):
-    """Fact: a better road to a page was found, and its place changed with it."""
+    """Fact: a pending page has another place, and maybe a better road leads to it."""
 
     page: int
     depth: int
     rank: int
-    parent: int | None
-    position: int
+    parent: int | None = None
+    position: int | None = None
+    """None where the road is the same as before: then the parent stays too."""
 
 
 class ChangeRecord(msgspec.Struct, frozen=True, kw_only=True):

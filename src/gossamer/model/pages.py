@@ -15,8 +15,7 @@ MAX_RANK = 1 << 20
 
 
 class Deferral(IntEnum):
-    """What a deferred page waits for. Its rank is MAX_RANK plus this; a page that was found again by a road with a
-    smaller one moves there."""
+    """What a deferred page waits for. Its rank is MAX_RANK plus this."""
 
     DEPTH = 0
     """Too deep by the roads found so far."""
@@ -95,6 +94,8 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """From a sitemap: seconds since 1970."""
     mentions: int = 1
     """How many pages lead to it, as far as they were seen together."""
+    about: str | None = None
+    """Of a guide: the host of the seed that it was asked for."""
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,6 +111,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     listed: bool = False
     hints: Mapping[str, Entry] = {}
     """What a guide says of its URLs."""
+    about: str | None = None
 
     def candidates(self, wanted: Container[str]) -> list[Candidate]:
         return [
@@ -123,6 +125,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
                 nofollow=url in self.nofollow,
                 kind=self.kind,
                 listed=self.listed,
+                about=self.about,
                 priority=hint.priority if (hint := self.hints.get(url)) else None,
                 lastmod=hint.lastmod if hint else None,
             )
@@ -166,7 +169,7 @@ class PendingPage(msgspec.Struct, frozen=True, kw_only=True):
     attempts: int = 0
     kind: LeaseKind = LeaseKind.PAGE
     target: str | None = None
-    """The canonical page that a deferred one waits for."""
+    """The canonical page that a deferred one waits for; or the host that a guide is about."""
     previous: Previous | None = None
 
 
@@ -232,8 +235,9 @@ class GuideInfo(msgspec.Struct, frozen=True, kw_only=True):
     kind: LeaseKind
     host: str
     state: State
+    about: str | None = None
     listed: int = 0
-    """URLs that it listed."""
+    """URLs that it listed and that are in scope."""
     error: str | None = None
 
 
@@ -286,3 +290,5 @@ class PageInfo(msgspec.Struct, frozen=True, kw_only=True):
     due_at: float | None = None
     """When to come back to it, on the wall clock."""
     lastmod: float | None = None
+    checked_at: float | None = None
+    """When it was last visited, whatever came of it; likewise on the wall clock."""

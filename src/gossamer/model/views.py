@@ -6,6 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
+from gossamer.model.facts import Change
 from gossamer.model.pages import Counts
 
 
@@ -53,6 +54,30 @@ class Stats(msgspec.Struct, frozen=True, kw_only=True):
     undelivered: int = 0
 
 
+class ChangeCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a visit to known pages came to."""
+
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+
+
+class ChangeEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A change as users see it: a line of the change feed."""
+
+    change: Change
+    url: str
+    source: int
+    at: str
+    """ISO 8601, UTC."""
+    round: int
+    title: str | None = None
+    hash: str | None = None
+    previous_hash: str | None = None
+    diff: str | None = None
+    """Of a page that changed, unified, over its main text; None where there is no text to compare."""
+
+
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """How a crawl ended: the object that `--json` prints."""
 
@@ -66,3 +91,5 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     hosts: int
     seconds: float
     pages_per_second: float
+    changes: ChangeCounts | None = None
+    """Of a recrawl, by this process."""

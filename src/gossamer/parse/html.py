@@ -1,6 +1,6 @@
 """The tree of an HTML page, and what stands in it. Values are raw: as written, not resolved and not judged.
 
-Only this module and `charset` know the parser.
+Only this module, `text` and `charset` know the parser.
 """
 
 from __future__ import annotations
@@ -31,6 +31,11 @@ def parse(text: str) -> Tree:
 def title(tree: Tree) -> str | None:
     # Pictures have titles too.
     return next((e.text for e in tree.select("title") if e.namespace is turbohtml.Namespace.HTML), None)
+
+
+def heading(tree: Tree) -> str | None:
+    element = tree.select_one("h1")
+    return element.text if element else None
 
 
 def language(tree: Tree) -> str | None:

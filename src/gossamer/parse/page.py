@@ -11,6 +11,9 @@ import xxhash
 from gossamer.model import Document, Error, Fault, Reading, RequestOptions, Response, product_token
 from gossamer.parse import charset, html
 from gossamer.parse.directives import directives
+from gossamer.parse.fingerprint import fingerprint
+from gossamer.parse.missing import says_missing
+from gossamer.parse.text import main_text, plain_text
 from gossamer.url import resolve_each, resolve_one
 
 _IMMEDIATE = 5
@@ -18,11 +21,13 @@ _IMMEDIATE = 5
 _MAX_TITLE = 500
 _MAX_DESCRIPTION = 2_000
 _MAX_LANGUAGE = 35
+_MAX_TEXT = 1_000_000
 _HEAD = 2_048
 
 _HTML_TYPES = frozenset({"text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"})
 _VAGUE_TYPES = frozenset({"", "*/*", "unknown/unknown", "application/unknown", "application/octet-stream"})
 _PLAIN_TYPES = frozenset({"text/plain", "text/xml", "application/xml"})
+_TEXT_TYPES = frozenset({"text/plain", "text/markdown", "text/x-markdown"})
 
 _PROLOGUE = rb"\s*(?:(?:<\?.*?\?>|<!--.*?-->)\s*)*+"
 _IS_HTML = re.compile(_PROLOGUE + rb"<(?:!doctype\s+html|html)[\s>]", re.IGNORECASE | re.DOTALL)
@@ -45,7 +50,7 @@ def read(url: str, response: Response, options: RequestOptions) -> Reading:
 
 def is_html(response: Response) -> bool:
     """Whether the body is HTML by its type or, where the type says little or is often wrong, by its first bytes."""
-    kind = (response.header("content-type") or "").partition(";")[0].strip().lower()
+    kind = _kind(response)
     if kind in _HTML_TYPES:
         return True
     head = response.body[:_HEAD].removeprefix(b"\xef\xbb\xbf")
@@ -56,20 +61,40 @@ def is_html(response: Response) -> bool:
     return kind in _PLAIN_TYPES and _IS_HTML.match(head) is not None
 
 
+def _kind(response: Response) -> str:
+    return (response.header("content-type") or "").partition(";")[0].strip().lower()
+
+
 def _read_other(url: str, response: Response, options: RequestOptions) -> Reading:
+    text, encoding = _text(response)
     asked = directives(product_token(options.user_agent), (), _all(response, "x-robots-tag"))
     document = Document(
         language=_language(response.header("content-language")),
         canonical=_linked_canonical(url, response, options.dropped),
-        hash=_hash(response.body),
-        charset=charset.charset_of(response.header("content-type")),
+        text=_kept(text, options),
+        hash=_hash(None, text, response.body),
+        charset=encoding,
     )
-    return Reading(document=document, noindex=asked.noindex, nofollow=asked.nofollow)
+    return Reading(
+        document=document,
+        noindex=asked.noindex,
+        nofollow=asked.nofollow,
+        fingerprint=fingerprint(response.body, text),
+    )
+
+
+def _text(response: Response) -> tuple[str, str | None]:
+    """The text of a body that is nothing else, and the charset, if it is known."""
+    content_type = response.header("content-type")
+    if _kind(response) not in _TEXT_TYPES:
+        return "", charset.charset_of(content_type)
+    decoded, encoding = charset.decode(response.body, content_type)
+    return plain_text(decoded), encoding
 
 
 def _read_html(url: str, response: Response, options: RequestOptions) -> Reading:
-    text, encoding = charset.decode(response.body, response.header("content-type"))
-    tree = html.parse(text)
+    markup, encoding = charset.decode(response.body, response.header("content-type"))
+    tree = html.parse(markup)
     metas = html.metas(tree)
     named = dict(reversed(metas))
     drop = options.dropped
@@ -77,12 +102,18 @@ def _read_html(url: str, response: Response, options: RequestOptions) -> Reading
     refresh, later = _refreshed(url, base, html.refresh(tree), drop)
     links, nofollow_links = _links(base, later | html.mentions(tree), drop)
     asked = directives(product_token(options.user_agent), metas, _all(response, "x-robots-tag"))
+    title = _short(html.title(tree) or named.get("og:title"), _MAX_TITLE)
+    heading = _short(html.heading(tree), _MAX_TITLE)
+    canonical = resolve_one(base, html.canonical(tree) or "", drop=drop) or _linked_canonical(url, response, drop)
+    language = _language(html.language(tree)) or _language(response.header("content-language"))
+    text = main_text(tree)
     document = Document(
-        title=_short(html.title(tree) or named.get("og:title"), _MAX_TITLE),
+        title=title,
         description=_short(named.get("description") or named.get("og:description"), _MAX_DESCRIPTION),
-        language=_language(html.language(tree)) or _language(response.header("content-language")),
-        canonical=resolve_one(base, html.canonical(tree) or "", drop=drop) or _linked_canonical(url, response, drop),
-        hash=_hash(response.body),
+        language=language,
+        canonical=canonical,
+        text=_kept(text, options),
+        hash=_hash(title, text, response.body),
         charset=encoding,
         links=links,
     )
@@ -92,6 +123,8 @@ def _read_html(url: str, response: Response, options: RequestOptions) -> Reading
         noindex=asked.noindex,
         nofollow=asked.nofollow,
         refresh=refresh,
+        fingerprint=fingerprint(response.body, text),
+        looks_missing=says_missing(title) or says_missing(heading),
     )
 
 
@@ -128,8 +161,14 @@ def _all(response: Response, name: str) -> Iterator[str]:
     return (value for key, value in response.headers if key == name)
 
 
-def _hash(body: bytes) -> str:
-    return xxhash.xxh3_128_hexdigest(body)
+def _kept(text: str, options: RequestOptions) -> str | None:
+    return text[:_MAX_TEXT] or None if options.content else None
+
+
+def _hash(title: str | None, text: str, body: bytes) -> str:
+    """Of all of the text, also where only a part of it is kept."""
+    said = f"{title or ''}\n{text}".encode("utf-8", "replace") if text else body
+    return xxhash.xxh3_128_hexdigest(said)
 
 
 @lru_cache(maxsize=512)

@@ -1,4 +1,4 @@
-"""Compressed bodies that are small on the wire and huge once decoded. All decode to zeros."""
+"""Bodies that are small on the wire and huge once read. What is compressed decodes to zeros."""
 
 from __future__ import annotations
 
@@ -47,6 +47,19 @@ def _add_meta_block(stream: _Bits, size: int) -> None:
         stream.add(0b0001, 4)  # a prefix code of one symbol, which then takes no bits at all
         stream.add(symbol, width)
     stream.add(size - 4 - shortest_long_copy, 24)
+
+
+def billion_laughs(levels: int = 9) -> bytes:
+    """A sitemap whose one URL is ten to the power of `levels` laughs, by entities of entities."""
+    lines = [f'<!ENTITY l{level} "{f"&l{level - 1};" * 10}">' for level in range(1, levels + 1)]
+    declared = "\n".join(['<!ENTITY l0 "lol">', *lines])
+    return f"<!DOCTYPE urlset [\n{declared}\n]>\n<urlset><url><loc>https://example.org/&l{levels};</loc></url></urlset>".encode()
+
+
+def external_entity(place: str) -> bytes:
+    """A sitemap that asks its reader to fetch something on its behalf."""
+    declared = f'<!DOCTYPE urlset [<!ENTITY other SYSTEM "{place}">]>'
+    return f"{declared}<urlset><url><loc>https://example.org/&other;</loc></url></urlset>".encode()
 
 
 class _Bits:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Callable
+from typing import NamedTuple
 
 import wreq
 
@@ -9,18 +11,21 @@ from gossamer.adapters.egress import RefusedError, Resolver, UnresolvedError
 from gossamer.adapters.fetcher_http.clients import Clients, Pinned
 from gossamer.adapters.fetcher_http.faults import CLIENT_ERRORS, error_of
 from gossamer.failpoints import failpoint
-from gossamer.model import Error, Fault, RequestOptions, Response
+from gossamer.model import Error, Fault, RequestOptions, Response, Validators
 from gossamer.url import host_of
 
 PLAIN = frozenset({"", "identity", "none", "utf-8", "binary", "8bit", "7bit"})
 """Content encodings, real or imagined by servers, that leave a body as it is."""
+_PIECE = 16 * 1024
+"""What is handed on at once: others want their turn too."""
 
 
 class HttpFetcher:
     """Implements `ports.Fetcher`. The deadlines for connecting and for the first byte both count from the start.
 
     `max_body` asks for the beginning of a body: what is beyond is cut off, and both the beginning and a `too-large`
-    error come back. Without it a body that announces itself as too large is not read at all.
+    error come back. Without it a body that announces itself as too large is not read at all. `into` gets as much of a
+    body as is wanted, and no more either; the body of an answer other than 2xx comes back as ever.
     """
 
     def __init__(
@@ -37,24 +42,40 @@ class HttpFetcher:
         self._clients = Clients(resolver or Resolver(), trust=trust, most=clients, idle=idle)
         self._window = window
 
-    async def fetch(self, url: str, options: RequestOptions, *, max_body: int | None = None) -> Response:
-        exchange = _Exchange(options, max_body, self._window)
-        error = await exchange.run(url, self._clients)
+    async def fetch(
+        self,
+        url: str,
+        options: RequestOptions,
+        *,
+        max_body: int | None = None,
+        validators: Validators = Validators(),  # noqa: B008 (frozen)
+        into: Callable[[bytes], bool] | None = None,
+    ) -> Response:
+        exchange = _Exchange(options, _Wanted(max_body, into), self._window)
+        error = await exchange.run(url, self._clients, _conditions(validators))
         return exchange.response(error)
 
     async def close(self) -> None:
         self._clients.close()
 
 
+class _Wanted(NamedTuple):
+    """How much of a body is wanted (None: all of it, or nothing), and who takes it."""
+
+    max_body: int | None
+    into: Callable[[bytes], bool] | None
+
+
 class _Exchange:
     """One request under way: what has come so far, and when patience ends."""
 
-    def __init__(self, options: RequestOptions, max_body: int | None, window: float) -> None:
+    def __init__(self, options: RequestOptions, wanted: _Wanted, window: float) -> None:
         self._loop = asyncio.get_running_loop()
         self._started = self._loop.time()
         self._options = options
-        self._cap = options.max_body if max_body is None else max_body
-        self._beginning_wanted = max_body is not None
+        self._cap = options.max_body if wanted.max_body is None else wanted.max_body
+        self._beginning_wanted = wanted.max_body is not None
+        self._into = wanted.into
         self._window = window if options.min_rate else math.inf
         self._waiting_for = "DNS"
         self._status: int | None = None
@@ -63,13 +84,13 @@ class _Exchange:
         self._chunks: list[memoryview] = []
         self._size = 0
 
-    async def run(self, url: str, clients: Clients) -> Error | None:
+    async def run(self, url: str, clients: Clients, conditions: dict[str, str]) -> Error | None:
         options = self._options
         try:
             async with asyncio.timeout(min(options.first_byte_timeout, options.total_timeout)) as deadline:
                 pinned = await clients.client(host_of(url), options)
                 self._waiting_for = "the first byte"
-                response = await pinned.client.get(url)
+                response = await pinned.client.get(url, headers=conditions)
                 return self._read_head(response, pinned) or await self._read_body(response, deadline)
         except TimeoutError:
             return self._out_of_time()
@@ -100,6 +121,8 @@ class _Exchange:
         self._status = response.status.as_int()
         self._headers = _pairs(response.headers)
         failpoint("connected")
+        if self._into and not 200 <= self._status < 300:
+            self._into, self._cap = None, min(self._cap, self._options.max_body)
         encoding = next((value for name, value in self._headers if name == "content-encoding"), "")
         if encoding.lower() not in PLAIN:
             return Error(fault=Fault.ENCODING, text=f"the body is encoded as {encoding[:80]!r}, which nobody asked for")
@@ -115,8 +138,9 @@ class _Exchange:
             async for chunk in stream:
                 if not isinstance(chunk, memoryview):
                     continue  # trailers
-                self._chunks.append(chunk)
                 self._size += len(chunk)
+                if not await self._keep(chunk):
+                    return None
                 if self._size == len(chunk):
                     failpoint("mid-body")
                 if self._size > self._cap:
@@ -126,6 +150,18 @@ class _Exchange:
                     due = self._size + quota
                     moved = self._move(deadline)
         return None
+
+    async def _keep(self, chunk: memoryview) -> bool:
+        """Whether more is wanted."""
+        if self._into is None:
+            self._chunks.append(chunk)
+            return True
+        fitting = len(chunk) - max(self._size - self._cap, 0)
+        for start in range(0, fitting, _PIECE):
+            if not self._into(bytes(chunk[start : min(start + _PIECE, fitting)])):
+                return False
+            await asyncio.sleep(0)
+        return True
 
     def _move(self, deadline: asyncio.Timeout) -> float:
         """The next bytes that the minimum rate asks for have one window of time to come."""
@@ -146,6 +182,12 @@ class _Exchange:
             text = f"the body came at less than {self._options.min_rate} bytes a second for {self._window:g} s"
             return Error(fault=Fault.SLOW, text=text)
         return Error(fault=Fault.TIMEOUT, text=f"gave up after {spent:.1f} s, waiting for {self._waiting_for}")
+
+
+def _conditions(validators: Validators) -> dict[str, str]:
+    """What the server once said of a page, said back. A value that could not be repeated as it was is not sent."""
+    headers = {"if-none-match": validators.etag, "if-modified-since": validators.last_modified}
+    return {name: value for name, value in headers.items() if value and value.isascii() and value.isprintable()}
 
 
 def _pairs(headers: wreq.HeaderMap) -> tuple[tuple[str, str], ...]:

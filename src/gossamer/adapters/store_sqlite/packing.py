@@ -1,4 +1,4 @@
-"""Documents as bytes, small."""
+"""Documents and texts as bytes, small."""
 
 from __future__ import annotations
 
@@ -29,3 +29,11 @@ def pack(document: Document) -> bytes:
 
 def unpack(body: bytes) -> Document:
     return _decoder.decode(_zstd.decompress(body))
+
+
+def pack_text(text: str) -> bytes:
+    return _zstd.compress(text.encode("utf-8", "surrogatepass"))
+
+
+def unpack_text(body: bytes) -> str:
+    return _zstd.decompress(body).decode("utf-8", "surrogatepass")

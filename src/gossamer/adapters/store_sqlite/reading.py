@@ -1,7 +1,9 @@
-"""What is asked of the tables.
+"""What the frontier asks of the tables: sources, seen URLs, queues, counts.
 
 Lists that the frontier waits for come as one row of JSON, for the reason that `bulk` tells.
 """
+
+# ruff: noqa: S608 -- the queries are put together from constants of this module.
 
 from __future__ import annotations
 
@@ -10,11 +12,22 @@ from collections.abc import Iterable, Iterator, Sequence
 import apsw
 import msgspec
 
-from gossamer.adapters.store_sqlite.bulk import Row
-from gossamer.model import Counts, Cursor, HostRecord, PendingPage, RobotsRecord, Source, SourceSpec, SourceState
+from gossamer.adapters.store_sqlite.numbers import KIND_NAMES, STATE_NAMES, spelt
+from gossamer.model import (
+    Counts,
+    Cursor,
+    Deferral,
+    GuideInfo,
+    PendingPage,
+    Source,
+    SourceSpec,
+    SourceState,
+    Workload,
+)
 
 _json = msgspec.json.Encoder()
 _pending_pages = msgspec.json.Decoder(list[PendingPage])
+_guides = msgspec.json.Decoder(list[GuideInfo])
 _texts = msgspec.json.Decoder(list[str])
 _spec = msgspec.json.Decoder(SourceSpec)
 
@@ -25,7 +38,9 @@ def array(values: Iterable[str | int]) -> str:
 
 
 def sources(db: apsw.Connection) -> list[Source]:
-    rows = db.execute("SELECT id, spec, state, reason, granted, created_at FROM sources ORDER BY id")
+    rows = db.execute(
+        "SELECT id, spec, state, reason, granted, created_at, round, round_began_at FROM sources ORDER BY id"
+    )
     return [
         Source(
             id=number,
@@ -34,8 +49,10 @@ def sources(db: apsw.Connection) -> list[Source]:
             reason=reason,
             granted=granted,
             created_at=created_at,
+            round=round_,
+            round_began_at=round_began_at,
         )
-        for number, spec, state, reason, granted, created_at in rows
+        for number, spec, state, reason, granted, created_at, round_, round_began_at in rows
     ]
 
 
@@ -44,26 +61,42 @@ def page_total(db: apsw.Connection, source: int) -> int:
 
 
 def urls(db: apsw.Connection, source: int) -> Iterator[str]:
-    return (url for (url,) in db.execute("SELECT url FROM pages WHERE source = ?", (source,)))
+    return (url for (url,) in db.execute("SELECT url FROM pages WHERE source = ? AND kind = 0", (source,)))
 
 
 _STORED = """
-SELECT json_group_array(url) FROM pages WHERE source = ? AND url IN (SELECT value FROM json_each(?))
+SELECT json_group_array(url) FROM pages
+WHERE source = ? AND url IN (SELECT value FROM json_each(?)) AND (kind > 0) = ?
 """
 
 
-def stored(db: apsw.Connection, source: int, asked: Sequence[str]) -> set[str]:
-    """Those URLs that the source has a page for."""
-    return set(_texts.decode(db.execute(_STORED, (source, array(asked))).get))
+def stored(db: apsw.Connection, source: int, asked: Sequence[str], guides: bool = False) -> set[str]:
+    """Those URLs that the source has a page for, or a guide or probe."""
+    return set(_texts.decode(db.execute(_STORED, (source, array(asked), guides)).get))
 
 
-_PENDING = """
-SELECT json_group_array(json_object('id', id, 'source', source, 'url', url, 'host', ?2, 'depth', depth, 'rank', rank,
-                                    'hops', hops, 'attempts', attempts) ORDER BY rank, id)
+# Inside json() because a CASE forgets that its value is JSON.
+_PREVIOUS = f"""
+json(CASE WHEN p.was IS NOT NULL THEN json_object(
+    'state', {spelt("p.was", STATE_NAMES)}, 'reason', p.reason, 'hash', p.hash, 'etag', p.etag,
+    'last_modified', p.last_modified, 'target', p.target, 'read_at', coalesce(p.read_at, 0.0),
+    'checked_at', coalesce(p.checked_at, 0.0), 'since', coalesce(p.since, 0.0), 'visits', p.visits,
+    'changes', p.changes, 'misses', p.misses) END)
+"""
+_TARGET = """
+CASE WHEN p.kind > 0 THEN p.target WHEN p.rank >= 1048576 THEN (SELECT target FROM drafts WHERE page = p.id) END
+"""
+_WAITING = f"""
+'id', p.id, 'source', p.source, 'url', p.url, 'depth', p.depth, 'rank', p.rank, 'hops', p.hops, 'attempts', p.attempts,
+'kind', {spelt("p.kind", KIND_NAMES)}, 'target', {_TARGET}, 'previous', {_PREVIOUS}
+"""
+
+_PENDING = f"""
+SELECT json_group_array(json_object({_WAITING}, 'host', ?2) ORDER BY rank, id)
 FROM (SELECT * FROM pages
       WHERE source = ?1 AND host = (SELECT id FROM hosts WHERE key = ?2) AND (rank, id) > (?3, ?4)
             AND state = 0 AND rank < 1048576 AND attempts >= ?5
-      ORDER BY rank, id LIMIT ?6)
+      ORDER BY rank, id LIMIT ?6) AS p
 """
 
 
@@ -86,40 +119,51 @@ def pending_hosts(db: apsw.Connection, of: Sequence[int], after: str, limit: int
     return _texts.decode(db.execute(_PENDING_HOSTS, (array(of), after, limit, tried)).get)
 
 
-_DEFERRED = """
-SELECT json_group_array(json_object('id', p.id, 'source', p.source, 'url', p.url, 'host', h.key, 'depth', p.depth,
-                                    'rank', p.rank, 'hops', p.hops, 'attempts', p.attempts) ORDER BY p.id)
+_BY_ID = f"""
+SELECT json_group_array(json_object({_WAITING}, 'host', h.key) ORDER BY p.id)
 FROM pages p JOIN hosts h ON h.id = p.host
 WHERE p.id IN (SELECT value FROM json_each(?))
 """
-_DEFERRED_URLS = """
+_BY_URL = """
 SELECT json_group_array(id) FROM pages
-WHERE source = ? AND url IN (SELECT value FROM json_each(?)) AND +state = 0 AND rank >= 1048576
+WHERE source = ? AND url IN (SELECT value FROM json_each(?)) AND kind = 0 AND +state = 0 AND rank
 """
-_SOME_DEFERRED = """
-SELECT json_group_array(id) FROM (
-    SELECT id FROM pages WHERE source = ? AND state = 0 AND rank >= 1048576 ORDER BY id LIMIT ?)
-"""
+_UNREAD_BY_URL = f"{_BY_URL} BETWEEN 1048576 AND {Deferral.CANONICAL.rank - 1}"
+_QUEUED_BY_URL = f"{_BY_URL} < 1048576"
 
 
 def deferred(db: apsw.Connection, source: int, asked: Sequence[str]) -> list[PendingPage]:
-    ids = db.execute(_DEFERRED_URLS, (source, array(asked))).get
-    return _pending_pages.decode(db.execute(_DEFERRED, (ids,)).get)
+    ids = db.execute(_UNREAD_BY_URL, (source, array(asked))).get
+    return _pending_pages.decode(db.execute(_BY_ID, (ids,)).get)
 
 
-def some_deferred(db: apsw.Connection, source: int, limit: int) -> list[PendingPage]:
-    ids = db.execute(_SOME_DEFERRED, (source, limit)).get
-    return _pending_pages.decode(db.execute(_DEFERRED, (ids,)).get)
+def mentioned(db: apsw.Connection, source: int, asked: Sequence[str]) -> list[PendingPage]:
+    ids = db.execute(_QUEUED_BY_URL, (source, array(asked))).get
+    return _pending_pages.decode(db.execute(_BY_ID, (ids,)).get)
 
 
-def deferred_count(db: apsw.Connection, source: int) -> int:
-    sql = "SELECT count(*) FROM pages WHERE source = ? AND state = 0 AND rank >= 1048576"
-    return int(db.execute(sql, (source,)).get)
+def some_deferred(
+    db: apsw.Connection, source: int, limit: int, host: str | None, kind: Deferral | None, after: int
+) -> list[PendingPage]:
+    kinds = list(Deferral) if kind is None else [kind]
+    ids = db.execute(_some_deferred(kinds, of_host=host is not None), (source, after, limit, host)).get
+    return _pending_pages.decode(db.execute(_BY_ID, (ids,)).get)
+
+
+def _some_deferred(kinds: Sequence[Deferral], *, of_host: bool) -> str:
+    """The first few of each kind, which an index has in order, and of these the first."""
+    host = "host = (SELECT id FROM hosts WHERE key = ?4)" if of_host else "?4 IS NULL"
+    parts = [
+        "SELECT id FROM (SELECT id FROM pages WHERE source = ?1 AND state = 0 AND rank >= 1048576 "
+        f"AND rank = {kind.rank} AND id > ?2 AND {host} ORDER BY id LIMIT ?3)"
+        for kind in kinds
+    ]
+    return f"SELECT json_group_array(id) FROM ({' UNION ALL '.join(parts)} ORDER BY id LIMIT ?3)"
 
 
 _COUNTS = """
 SELECT total, completed, failed, skipped, bytes, tokens,
-       (SELECT count(*) FROM pages WHERE pages.source = tallies.source AND state = 1)
+       (SELECT count(*) FROM pages WHERE pages.source = tallies.source AND state = 1 AND kind = 0)
 FROM tallies WHERE source = ?
 """
 
@@ -140,33 +184,28 @@ def counts(db: apsw.Connection, source: int) -> Counts:
     )
 
 
-_HOSTS = """
-SELECT h.key, h.ready_at, h.wait, h.delay, h.failures, h.answered, h.blocked, h.leased, h.waiting_for, h.last_error,
-       h.latency, r.verdict, r.body, r.status, r.error, r.fetched_at, r.expires_at
-FROM hosts h LEFT JOIN robots r ON r.host = h.id
-WHERE h.key IN (SELECT value FROM json_each(?)) AND (h.ready_at IS NOT NULL OR r.host IS NOT NULL)
+_DEFERRED_COUNT = "SELECT count(*) FROM pages WHERE source = ? AND state = 0 AND rank >= 1048576"
+_GUIDE_COUNT = "SELECT count(*) FROM pages WHERE source = ? AND state = 0 AND kind > 0"
+
+
+def workload(db: apsw.Connection, source: int) -> Workload:
+    """The queue is never counted: there may be millions in it."""
+    deferred = int(db.execute(_DEFERRED_COUNT, (source,)).get)
+    guides = int(db.execute(_GUIDE_COUNT, (source,)).get)
+    return Workload(queued=counts(db, source).pending - deferred + guides, deferred=deferred, guides=guides)
+
+
+_GUIDES = f"""
+SELECT json_group_array(json_object('url', p.url, 'kind', {spelt("p.kind", KIND_NAMES)}, 'host', h.key,
+                                    'state', {spelt("p.state", STATE_NAMES)}, 'about', p.target, 'listed', p.listed,
+                                    'error', p.error) ORDER BY p.id)
+FROM pages p JOIN hosts h ON h.id = p.host
+WHERE p.source = ? AND p.kind > 0 AND p.kind < 5
 """
-_HOST_FIELDS = HostRecord.__struct_fields__
-_ROBOTS_FIELDS = RobotsRecord.__struct_fields__
 
 
-def hosts(db: apsw.Connection, keys: Sequence[str]) -> list[tuple[HostRecord, RobotsRecord | None]]:
-    rows = db.execute(_HOSTS, (array(keys),)).fetchall()
-    width = len(_HOST_FIELDS)
-    return [(_host(row[:width]), _robots((row[0], *row[width:]))) for row in rows]
-
-
-def _host(row: Row) -> HostRecord:
-    fields = dict(zip(_HOST_FIELDS, row, strict=True))
-    if fields["ready_at"] is None:
-        return msgspec.convert({"key": fields["key"]}, HostRecord)
-    truths = {name: bool(fields[name]) for name in ("answered", "blocked")}
-    return msgspec.convert(fields | truths, HostRecord)
-
-
-def _robots(row: Row) -> RobotsRecord | None:
-    fields = dict(zip(_ROBOTS_FIELDS, row, strict=True))
-    return None if fields["verdict"] is None else msgspec.convert(fields, RobotsRecord)
+def guides(db: apsw.Connection, source: int) -> list[GuideInfo]:
+    return _guides.decode(db.execute(_GUIDES, (source,)).get)
 
 
 def cursor(db: apsw.Connection, consumer: str) -> Cursor | None:

@@ -12,12 +12,11 @@ import apsw
 import msgspec
 
 from gossamer.adapters.store_sqlite.bulk import Row
+from gossamer.adapters.store_sqlite.numbers import STATE_NAMES, STATES
 from gossamer.adapters.store_sqlite.packing import unpack
 from gossamer.adapters.store_sqlite.reading import array
-from gossamer.adapters.store_sqlite.writing import NUMBERS
 from gossamer.model import Delivery, Detour, Document, PageInfo, PageRecord, State
 
-_STATES = {number: state for state, number in NUMBERS.items()}
 _MOST_ANCESTORS = 10_000
 _NO_DOCUMENT = Document()
 
@@ -29,6 +28,8 @@ class _Page(NamedTuple):
     url: str
     source: int
     state: int
+    shown: int
+    """The state that its document is of: while it is visited again, that of the last round."""
     status: int | None
     depth: int
     parent: str | None
@@ -45,9 +46,10 @@ class _Page(NamedTuple):
 
 _DETOURS = """
 SELECT p.id, p.url, p.rank, p.state, p.target, d.body
-FROM json_each(?2) AS road CROSS JOIN pages p ON p.source = ?1 AND p.url = road.key AND p.depth > road.value
+FROM json_each(?2) AS road
+CROSS JOIN pages p ON p.source = ?1 AND p.url = road.key AND p.kind = 0 AND p.depth > road.value
 LEFT JOIN documents d ON d.page = p.id
-WHERE p.rank < 1048576 AND (p.state < 3 OR d.page IS NOT NULL OR p.target IS NOT NULL)
+WHERE (p.state > 0 OR p.rank < 1048576) AND (p.state < 3 OR d.page IS NOT NULL OR p.target IS NOT NULL)
 """
 
 
@@ -60,7 +62,7 @@ def detours(db: apsw.Connection, source: int, depths: Mapping[str, int]) -> list
                 page=page,
                 url=url,
                 rank=rank,
-                final=_STATES[state].final,
+                final=STATE_NAMES[state].final,
                 links=document.links,
                 nofollow=document.nofollow,
                 target=target,
@@ -77,26 +79,37 @@ class _Place(NamedTuple):
     attempts: int
     target: str | None
     created_at: float
+    visits: int
+    changes: int
+    due_at: float | None
+    lastmod: float | None
+    checked_at: float | None
 
 
 _PAGE = """
-p.url, p.source, p.state, p.status, p.depth, q.url, p.position, p.content_type, p.size, p.tokens, p.finished_at,
+coalesce(p.was, p.state), p.status, p.depth, q.url, p.position, p.content_type, p.size, p.tokens, p.finished_at,
 p.elapsed, p.reason, p.error, d.body
 """
 _FROM = "pages p LEFT JOIN pages q ON q.id = p.parent LEFT JOIN documents d ON d.page = p.id"
 
 _DELIVERIES = f"""
-SELECT o.sequence, {_PAGE}
+SELECT o.sequence, p.url, p.source, coalesce(p.was, p.state), {_PAGE}
 FROM outbox o CROSS JOIN {_FROM}
 WHERE p.id = o.page AND o.sequence > ?2 AND o.source IN (SELECT value FROM json_each(?1))
 ORDER BY o.sequence LIMIT ?3
 """
 _INFO = f"""
-SELECT p.id, {_PAGE}, h.key, p.rank, p.attempts, p.target, p.created_at
+SELECT p.id, p.url, p.source, p.state, {_PAGE}, h.key, p.rank, p.attempts, p.target, p.created_at, p.visits, p.changes,
+       p.due_at, p.lastmod, p.checked_at
 FROM {_FROM} JOIN hosts h ON h.id = p.host
 """
-_FIND = f"{_INFO} WHERE p.source IN (SELECT id FROM sources WHERE id = ?2 OR ?2 IS NULL) AND p.url = ?1 ORDER BY p.id"
-_LIST = f"{_INFO} WHERE +p.source = ?1 AND p.id > ?2 AND (?3 IS NULL OR p.state = ?3) ORDER BY p.id LIMIT ?4"
+_FIND = f"""
+{_INFO} WHERE p.source IN (SELECT id FROM sources WHERE id = ?2 OR ?2 IS NULL) AND p.url = ?1 AND p.kind = 0
+ORDER BY p.id
+"""
+_LIST = f"""
+{_INFO} WHERE +p.source = ?1 AND +p.kind = 0 AND p.id > ?2 AND (?3 IS NULL OR p.state = ?3) ORDER BY p.id LIMIT ?4
+"""
 _ANCESTORS = f"""
 WITH RECURSIVE line (page, step) AS (
     SELECT parent, 1 FROM pages WHERE id = ?1
@@ -117,7 +130,7 @@ def find(db: apsw.Connection, url: str, source: int | None) -> list[PageInfo]:
 
 
 def pages(db: apsw.Connection, source: int, state: State | None, after: int, limit: int) -> list[PageInfo]:
-    number = None if state is None else NUMBERS[state]
+    number = None if state is None else STATES[state]
     return [_info(row) for row in db.execute(_LIST, (source, after, number, limit)).fetchall()]
 
 
@@ -148,18 +161,23 @@ def _info(row: Row) -> PageInfo:
         attempts=place.attempts,
         target=place.target,
         created_at=place.created_at,
+        visits=place.visits,
+        changes=place.changes,
+        due_at=place.due_at,
+        lastmod=place.lastmod,
+        checked_at=place.checked_at,
     )
 
 
 def _record(page: _Page) -> PageRecord:
     # What a skipped page says is kept for its links alone.
-    hidden = page.document is None or _STATES[page.state] is not State.COMPLETED
+    hidden = page.document is None or STATE_NAMES[page.shown] is not State.COMPLETED
     document = _NO_DOCUMENT if hidden else unpack(page.document or b"")
     fetched_at = page.finished_at if page.status is not None or page.error is not None else None
     return PageRecord(
         url=page.url,
         source=page.source,
-        state=_STATES[page.state],
+        state=STATE_NAMES[page.state],
         http_status=page.status,
         depth=page.depth,
         parent=page.parent,

@@ -12,7 +12,8 @@ from typing import Concatenate, ParamSpec, TypeVar
 import apsw
 import msgspec
 
-from gossamer.adapters.store_sqlite import reading, records
+from gossamer.adapters.store_sqlite import changes, likeness, reading, records, rounds
+from gossamer.adapters.store_sqlite import hosts as host_tables
 from gossamer.adapters.store_sqlite.connection import (
     Durability,
     errors_in_words,
@@ -27,17 +28,27 @@ from gossamer.adapters.store_sqlite.verify import verify
 from gossamer.adapters.store_sqlite.writing import write
 from gossamer.model import (
     Batch,
+    ChangeRecord,
     Counts,
     Cursor,
+    Deferral,
     Delivery,
     Detour,
+    Fingerprint,
+    FoldEnd,
+    GuideInfo,
     HostRecord,
+    LeaseKind,
     PageInfo,
+    PatternRecord,
     PendingPage,
+    Road,
     RobotsRecord,
     Source,
     SourceSpec,
     State,
+    Twin,
+    Workload,
 )
 from gossamer.ports import StorageError
 
@@ -135,9 +146,9 @@ class SqliteStore:
         self._next_page += pages
         return first
 
-    async def unseen(self, source: int, urls: Sequence[str]) -> list[str]:
-        if self._read_only:
-            return _without(urls, await self._run(reading.stored, source, urls))
+    async def unseen(self, source: int, urls: Sequence[str], *, guides: bool = False) -> list[str]:
+        if self._read_only or guides:
+            return _without(urls, await self._run(reading.stored, source, urls, guides))
         seen = self._seen.of(source)
         if not seen.loaded:
             await self._run(_load, seen, source)
@@ -155,11 +166,16 @@ class SqliteStore:
     async def detours(self, source: int, depths: Mapping[str, int]) -> list[Detour]:
         return await self._run(records.detours, source, depths)
 
-    async def some_deferred(self, source: int, limit: int) -> list[PendingPage]:
-        return await self._run(reading.some_deferred, source, limit)
+    async def some_deferred(
+        self, source: int, limit: int, *, host: str | None = None, kind: Deferral | None = None, after: int = 0
+    ) -> list[PendingPage]:
+        return await self._run(reading.some_deferred, source, limit, host, kind, after)
+
+    async def mentioned(self, source: int, urls: Sequence[str]) -> list[PendingPage]:
+        return await self._run(reading.mentioned, source, urls)
 
     async def hosts(self, keys: Sequence[str]) -> list[tuple[HostRecord, RobotsRecord | None]]:
-        return await self._run(reading.hosts, keys)
+        return await self._run(host_tables.hosts, keys)
 
     async def pending_hosts(self, sources: Sequence[int], after: str, limit: int, tried: int = 0) -> list[str]:
         return await self._run(reading.pending_hosts, sources, after, limit, tried)
@@ -181,7 +197,8 @@ class SqliteStore:
         """Tell the filters before the table knows, so that no moment and no cancelled call leaves them behind it."""
         urls: dict[int, list[str]] = {}
         for page in batch.new:
-            urls.setdefault(page.source, []).append(page.url)
+            if page.kind is LeaseKind.PAGE:
+                urls.setdefault(page.source, []).append(page.url)
         asked = [(self._seen.known(source), found) for source, found in urls.items()]
         added = [(seen, found) for seen, found in asked if seen is not None]
         for seen, found in added:
@@ -191,8 +208,35 @@ class SqliteStore:
     async def counts(self, source: int) -> Counts:
         return await self._run(reading.counts, source)
 
-    async def deferred_count(self, source: int) -> int:
-        return await self._run(reading.deferred_count, source)
+    async def workload(self, source: int) -> Workload:
+        return await self._run(reading.workload, source)
+
+    async def guides(self, source: int) -> list[GuideInfo]:
+        return await self._run(reading.guides, source)
+
+    async def roads(self, source: int) -> list[Road]:
+        return await self._run(host_tables.roads, source)
+
+    async def patterns(self, source: int, hosts: Sequence[str]) -> list[PatternRecord]:
+        return await self._run(host_tables.patterns, source, hosts)
+
+    async def twins(self, source: int, fingerprints: Sequence[Fingerprint]) -> list[list[Twin]]:
+        return await self._run(likeness.twins, source, fingerprints)
+
+    async def fingerprints(self, pages: Sequence[int]) -> dict[int, Fingerprint]:
+        return await self._run(likeness.fingerprints, pages)
+
+    async def fold_ends(self, source: int, urls: Sequence[str]) -> dict[str, FoldEnd]:
+        return await self._run(rounds.fold_ends, source, urls)
+
+    async def begin_round(self, source: int, at: float, due: float | None = None) -> Source:
+        return await self._run(rounds.begin_round, source, at, due)
+
+    async def reopen_folds(self, source: int) -> int:
+        return await self._run(rounds.reopen_folds, source)
+
+    async def changes(self, sources: Sequence[int], after: int, since: float, limit: int) -> list[ChangeRecord]:
+        return await self._run(changes.changes, sources, after, since, limit)
 
     async def deliveries(self, sources: Sequence[int], after: int, limit: int) -> list[Delivery]:
         return await self._run(records.deliveries, sources, after, limit)
@@ -243,13 +287,17 @@ def _reserve(db: apsw.Connection, pages: int) -> int:
     return int(db.execute(sql, (pages,)).get) - pages
 
 
+_INSERT_SOURCE = """
+INSERT INTO sources (spec, state, granted, created_at, round_began_at) VALUES (?1, 'running', 0, ?2, ?2) RETURNING id
+"""
+
+
 def _add_source(db: apsw.Connection, spec: SourceSpec, created_at: float) -> Source:
     text = msgspec.json.encode(spec).decode()
     with transaction(db):
-        sql = "INSERT INTO sources (spec, state, granted, created_at) VALUES (?, 'running', 0, ?) RETURNING id"
-        number = int(db.execute(sql, (text, created_at)).get)
+        number = int(db.execute(_INSERT_SOURCE, (text, created_at)).get)
         db.execute("INSERT INTO tallies (source) VALUES (?)", (number,))
-    return Source(id=number, spec=spec, created_at=created_at)
+    return Source(id=number, spec=spec, created_at=created_at, round_began_at=created_at)
 
 
 def _load(db: apsw.Connection, seen: Seen, source: int) -> None:

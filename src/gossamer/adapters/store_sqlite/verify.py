@@ -8,20 +8,36 @@ _MOST_EXAMPLES = 3
 
 _RULES = {
     "is final but has no row in the outbox": (
-        "SELECT id FROM pages WHERE state >= 2 AND id NOT IN (SELECT page FROM outbox)"
+        "SELECT id FROM pages WHERE coalesce(was, state) >= 2 AND kind = 0 AND id NOT IN (SELECT page FROM outbox)"
     ),
-    "has more than one row in the outbox": "SELECT page FROM outbox GROUP BY page HAVING count(*) > 1",
-    "is in the outbox but not final": "SELECT page FROM outbox JOIN pages ON pages.id = page WHERE state < 2",
+    "is in the outbox but not final": (
+        "SELECT page FROM outbox JOIN pages ON pages.id = page WHERE state < 2 AND was IS NULL"
+    ),
+    "is in the outbox but no page of a site": ("SELECT page FROM outbox JOIN pages ON pages.id = page WHERE kind > 0"),
     "is in the outbox of a source that is not its own": (
         "SELECT page FROM outbox JOIN pages ON pages.id = page WHERE pages.source <> outbox.source"
     ),
     "is processing without a lease": "SELECT id FROM pages WHERE state = 1 AND (token IS NULL OR deadline IS NULL)",
     "holds a lease but is not processing": "SELECT id FROM pages WHERE state <> 1 AND token IS NOT NULL",
     "has a state that does not exist": "SELECT id FROM pages WHERE state NOT BETWEEN 0 AND 4",
-    "failed without an error": "SELECT id FROM pages WHERE state = 3 AND coalesce(error, '') = ''",
-    "was skipped without a reason": "SELECT id FROM pages WHERE state = 4 AND coalesce(reason, '') = ''",
+    "is of a kind that does not exist": "SELECT id FROM pages WHERE kind NOT BETWEEN 0 AND 5",
+    "is final but said to be visited again": "SELECT id FROM pages WHERE state >= 2 AND was IS NOT NULL",
+    "is visited again but was never final": "SELECT id FROM pages WHERE was NOT BETWEEN 2 AND 4",
+    "failed without an error": "SELECT id FROM pages WHERE state = 3 AND kind = 0 AND coalesce(error, '') = ''",
+    "was skipped without a reason": "SELECT id FROM pages WHERE state = 4 AND kind = 0 AND coalesce(reason, '') = ''",
     "has a document but was never fetched": (
         "SELECT page FROM documents JOIN pages ON pages.id = page WHERE status IS NULL"
+    ),
+    "is final but has a draft": "SELECT page FROM drafts JOIN pages ON pages.id = page WHERE state >= 2",
+    "has a fingerprint but is neither completed nor deferred with a draft": (
+        "SELECT page FROM fingerprints JOIN pages ON pages.id = page "
+        "WHERE coalesce(was, state) <> 2 AND page NOT IN (SELECT page FROM drafts)"
+    ),
+    "is found by likeness but has no fingerprint": (
+        "SELECT DISTINCT page FROM bands WHERE page NOT IN (SELECT page FROM fingerprints)"
+    ),
+    "has a fingerprint of another source": (
+        "SELECT page FROM fingerprints f JOIN pages ON pages.id = page WHERE f.source <> pages.source"
     ),
     "has an id that nobody reserved": (
         "SELECT id FROM pages WHERE id >= (SELECT value FROM meta WHERE key = 'next_page')"
@@ -32,9 +48,9 @@ _TALLIES = """
 SELECT source FROM (
     SELECT source, count(*), sum(state = 2), sum(state = 3), sum(state = 4),
            sum(iif(state >= 2, size, 0)), sum(iif(state >= 2, tokens, 0))
-    FROM pages GROUP BY source
+    FROM pages WHERE kind = 0 GROUP BY source
     EXCEPT SELECT source, total, completed, failed, skipped, bytes, tokens FROM tallies)
-UNION SELECT source FROM tallies WHERE total > 0 AND source NOT IN (SELECT source FROM pages)
+UNION SELECT source FROM tallies WHERE total > 0 AND source NOT IN (SELECT source FROM pages WHERE kind = 0)
 """
 
 _CURSORS = "SELECT consumer FROM cursors WHERE sequence > (SELECT coalesce(max(sequence), 0) FROM outbox)"

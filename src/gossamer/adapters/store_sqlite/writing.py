@@ -8,57 +8,34 @@ lease has not left the process yet.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import apsw
 import msgspec
 
+from gossamer.adapters.store_sqlite import hosts
 from gossamer.adapters.store_sqlite.bulk import Bulk, Row
 from gossamer.adapters.store_sqlite.migrations import transaction
-from gossamer.adapters.store_sqlite.packing import pack
-from gossamer.model import (
-    Batch,
-    Cursor,
-    Document,
-    HostRecord,
-    Leased,
-    Moved,
-    NewPage,
-    RobotsRecord,
-    Settled,
-    SourceUpdate,
-    State,
-)
+from gossamer.adapters.store_sqlite.numbers import KINDS, STATES
+from gossamer.adapters.store_sqlite.reading import array
+from gossamer.adapters.store_sqlite.settling import is_unchanged, last_facts, settle
+from gossamer.model import Batch, Cursor, Leased, LeaseKind, Moved, NewPage, Settled, SourceUpdate, State
 from gossamer.ports import StorageError
 
-NUMBERS = {State.PENDING: 0, State.PROCESSING: 1, State.COMPLETED: 2, State.FAILED: 3, State.SKIPPED: 4}
 _FINAL = frozenset(state for state in State if state.final)
-_NO_DOCUMENT = Document()
 
 _json = msgspec.json.Encoder()
 
-_NAME_HOSTS = Bulk("INSERT INTO hosts (key)", 1, "ON CONFLICT (key) DO NOTHING")
-
-_HOST_IDS = "SELECT key, id FROM hosts WHERE key IN (SELECT value FROM json_each(?))"
-
 _INSERT_PAGES = Bulk(
-    "INSERT INTO pages (id, source, host, shard, state, depth, rank, parent, position, hops, url, created_at, "
-    "reason, error)",
-    14,
+    "INSERT INTO pages (id, source, kind, host, shard, state, depth, rank, parent, position, hops, url, created_at, "
+    "lastmod, reason, error, target)",
+    17,
 )
 
 _MOVE_PAGES = Bulk(
-    "UPDATE pages SET depth = new.column2, rank = new.column3, parent = new.column4, position = new.column5 FROM (",
+    "UPDATE pages SET depth = new.column2, rank = new.column3, "
+    "parent = iif(new.column5 IS NULL, parent, new.column4), position = coalesce(new.column5, position) FROM (",
     5,
-    ") AS new WHERE pages.id = new.column1 AND +pages.state < 2",
-)
-
-_SETTLE_PAGES = Bulk(
-    "UPDATE pages SET state = new.column2, attempts = new.column3, reason = new.column4, error = new.column5, "
-    "target = new.column6, status = new.column7, content_type = new.column8, etag = new.column9, "
-    "last_modified = new.column10, size = new.column11, tokens = new.column12, elapsed = new.column13, "
-    "finished_at = new.column14, token = NULL, deadline = NULL FROM (",
-    14,
     ") AS new WHERE pages.id = new.column1 AND +pages.state < 2",
 )
 
@@ -68,30 +45,22 @@ _LEASE_PAGES = Bulk(
     ") AS new WHERE pages.id = new.column1 AND +pages.state = 0",
 )
 
-_INSERT_DOCUMENTS = Bulk(
-    "INSERT INTO documents (page, body)", 2, "ON CONFLICT (page) DO UPDATE SET body = excluded.body"
-)
+# A row that takes the place of another gets a higher sequence, since it is numbered before that one is removed.
+_APPEND_OUTBOX = Bulk("REPLACE INTO outbox (source, page)", 2)
 
-_APPEND_OUTBOX = Bulk("INSERT INTO outbox (source, page)", 2)
-
-_ADD_TALLIES = Bulk(
-    "INSERT INTO tallies (source, total, completed, failed, skipped, bytes, tokens)",
-    7,
+_MORE = (
     "ON CONFLICT (source) DO UPDATE SET total = total + excluded.total, completed = completed + excluded.completed, "
     "failed = failed + excluded.failed, skipped = skipped + excluded.skipped, bytes = bytes + excluded.bytes, "
-    "tokens = tokens + excluded.tokens",
+    "tokens = tokens + excluded.tokens"
 )
 
-_SAVE_HOSTS = Bulk(
-    "INSERT INTO hosts (key, ready_at, wait, delay, failures, answered, blocked, leased, waiting_for, last_error, "
-    "latency)",
-    11,
-    "ON CONFLICT (key) DO UPDATE SET ready_at = excluded.ready_at, wait = excluded.wait, delay = excluded.delay, "
-    "failures = excluded.failures, answered = excluded.answered, blocked = excluded.blocked, leased = excluded.leased, "
-    "waiting_for = excluded.waiting_for, last_error = excluded.last_error, latency = excluded.latency",
-)
+_TALLY_NEW = Bulk("INSERT INTO tallies (source, total, failed, skipped)", 4, _MORE)
 
-_SAVE_ROBOTS = Bulk("REPLACE INTO robots (host, verdict, body, status, error, fetched_at, expires_at)", 7)
+_TALLY_SETTLED = f"""
+INSERT INTO tallies (source, completed, failed, skipped, bytes, tokens)
+SELECT source, sum(state = 2), sum(state = 3), sum(state = 4), sum(size), sum(tokens) FROM pages
+WHERE id IN (SELECT value FROM json_each(?)) AND +state >= 2 AND kind = 0 GROUP BY source {_MORE}
+"""  # noqa: S608 -- put together from constants
 
 _UPDATE_SOURCES = Bulk(
     "UPDATE sources SET state = new.column2, reason = new.column3, granted = new.column4, "
@@ -104,32 +73,35 @@ _SAVE_CURSORS = Bulk('REPLACE INTO cursors (consumer, sequence, "offset")', 3)
 
 
 def write(db: apsw.Connection, batch: Batch, now: float) -> None:
-    settled = list({fact.page: fact for fact in batch.settled}.values())
+    settled = last_facts(batch.settled)
     with transaction(db):
         if batch.new:
             _insert_pages(db, batch.new, now)
         _move_pages(db, batch.moved)
-        _settle_pages(db, settled)
+        _expect(settle(db, batch.settled), len(settled), "settled", "final already")
         _lease_pages(db, batch.leased)
         _append_outbox(db, settled, batch.new)
-        _ADD_TALLIES.run(db, _tallies(settled, batch.new))
-        _save_hosts(db, batch.hosts)
-        _save_robots(db, batch.robots)
+        _tally(db, settled, batch.new)
+        hosts.save_hosts(db, batch.hosts)
+        hosts.save_robots(db, batch.robots)
+        hosts.save_patterns(db, batch.patterns)
+        hosts.save_roads(db, batch.roads)
         _update_sources(db, batch.sources)
         _save_cursors(db, batch.cursors)
 
 
 def _insert_pages(db: apsw.Connection, new: Sequence[NewPage], now: float) -> None:
-    ids = _host_ids(db, {page.host for page in new})
+    ids = hosts.host_ids(db, {page.host for page in new})
     _INSERT_PAGES.run(
         db,
         [
             (
                 page.id,
                 page.source,
+                KINDS[page.kind],
                 ids[page.host],
                 page.shard,
-                NUMBERS[page.state],
+                STATES[page.state],
                 page.depth,
                 page.rank,
                 page.parent,
@@ -137,55 +109,18 @@ def _insert_pages(db: apsw.Connection, new: Sequence[NewPage], now: float) -> No
                 page.hops,
                 page.url,
                 now,
+                page.lastmod,
                 page.reason,
                 page.error,
+                page.target,
             )
             for page in new
         ],
     )
 
 
-def _host_ids(db: apsw.Connection, keys: Iterable[str]) -> dict[str, int]:
-    """The numbers of these hosts, which are given one where they have none."""
-    wanted = list(keys)
-    ids: dict[str, int] = dict(db.execute(_HOST_IDS, (_json.encode(wanted).decode(),)))
-    missing = [key for key in wanted if key not in ids]
-    if missing:
-        _NAME_HOSTS.run(db, [(key,) for key in missing])
-        ids.update(db.execute(_HOST_IDS, (_json.encode(missing).decode(),)))
-    return ids
-
-
 def _move_pages(db: apsw.Connection, moved: Sequence[Moved]) -> None:
-    latest = {fact.page: fact for fact in moved}.values()
-    _MOVE_PAGES.run(db, [(fact.page, fact.depth, fact.rank, fact.parent, fact.position) for fact in latest])
-
-
-def _settle_pages(db: apsw.Connection, settled: Sequence[Settled]) -> None:
-    changed = _SETTLE_PAGES.run(
-        db,
-        [
-            (
-                fact.page,
-                NUMBERS[fact.state],
-                fact.attempts,
-                fact.reason,
-                fact.error,
-                fact.target,
-                fact.status,
-                fact.content_type,
-                fact.etag,
-                fact.last_modified,
-                fact.size,
-                (fact.document or _NO_DOCUMENT).tokens,
-                fact.elapsed,
-                fact.finished_at,
-            )
-            for fact in settled
-        ],
-    )
-    _expect(changed, len(settled), "settled", "final already")
-    _INSERT_DOCUMENTS.run(db, [(fact.page, pack(fact.document)) for fact in settled if fact.document is not None])
+    _MOVE_PAGES.run(db, [(fact.page, fact.depth, fact.rank, fact.parent, fact.position) for fact in moved])
 
 
 def _lease_pages(db: apsw.Connection, leased: Sequence[Leased]) -> None:
@@ -203,69 +138,29 @@ def _expect(changed: int, asked: int, what: str, otherwise: str) -> None:
 
 
 def _append_outbox(db: apsw.Connection, settled: Sequence[Settled], new: Sequence[NewPage]) -> None:
-    rows = [(fact.source, fact.page) for fact in settled if fact.state in _FINAL]
-    rows += [(page.source, page.id) for page in new if page.state in _FINAL]
+    anew = (fact for fact in settled if fact.state in _FINAL and fact.kind is LeaseKind.PAGE)
+    rows: list[Row] = [(fact.source, fact.page) for fact in anew if not is_unchanged(fact)]
+    rows += [(page.source, page.id) for page in new if page.state in _FINAL and page.kind is LeaseKind.PAGE]
     _APPEND_OUTBOX.run(db, rows)
 
 
-def _tallies(settled: Sequence[Settled], new: Sequence[NewPage]) -> list[Row]:
-    """What this batch adds: source, total, completed, failed, skipped, bytes, tokens."""
-    sums: dict[int, list[int]] = defaultdict(lambda: [0] * 6)
+def _tally(db: apsw.Connection, settled: Sequence[Settled], new: Sequence[NewPage]) -> None:
+    _TALLY_NEW.run(db, _new_tallies(new))
+    final = [fact.page for fact in settled if fact.state in _FINAL]
+    if final:
+        db.execute(_TALLY_SETTLED, (array(final),))
+
+
+def _new_tallies(new: Sequence[NewPage]) -> list[Row]:
+    """What new pages add: source, total, failed, skipped."""
+    sums: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
     for page in new:
-        row = sums[page.source]
-        row[0] += 1
-        if page.state in _FINAL:
-            row[NUMBERS[page.state] - 1] += 1
-    for fact in settled:
-        if fact.state in _FINAL:
-            row = sums[fact.source]
-            row[NUMBERS[fact.state] - 1] += 1
-            row[4] += fact.size
-            row[5] += fact.document.tokens if fact.document is not None else 0
+        if page.kind is LeaseKind.PAGE:
+            row = sums[page.source]
+            row[0] += 1
+            if page.state in _FINAL:
+                row[STATES[page.state] - 2] += 1
     return [(source, *row) for source, row in sums.items()]
-
-
-def _save_hosts(db: apsw.Connection, hosts: Sequence[HostRecord]) -> None:
-    _SAVE_HOSTS.run(
-        db,
-        [
-            (
-                host.key,
-                host.ready_at,
-                host.wait,
-                host.delay,
-                host.failures,
-                host.answered,
-                host.blocked,
-                host.leased,
-                host.waiting_for,
-                host.last_error,
-                host.latency,
-            )
-            for host in hosts
-        ],
-    )
-
-
-def _save_robots(db: apsw.Connection, robots: Sequence[RobotsRecord]) -> None:
-    if not robots:
-        return
-    ids = _host_ids(db, {record.host for record in robots})
-    _SAVE_ROBOTS.run(
-        db,
-        [
-            (
-                ids[record.host],
-                record.verdict,
-                record.body,
-                record.status,
-                record.error,
-                record.fetched_at,
-                record.expires_at,
-            )
-            for record in robots
-        ],
-    )
 
 
 def _update_sources(db: apsw.Connection, sources: Sequence[SourceUpdate]) -> None:

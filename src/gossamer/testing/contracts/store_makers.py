@@ -11,9 +11,13 @@ from gossamer.model import (
     Batch,
     Document,
     Leased,
+    LeaseKind,
     NewPage,
+    PageRecord,
+    PendingPage,
     Politeness,
     RequestOptions,
+    Revisited,
     Scope,
     ScopeMode,
     Settled,
@@ -39,6 +43,7 @@ DOCUMENT = Document(
     description="What it says",
     language="de",
     canonical=f"{HOST}/canonical",
+    text="Heading\ntext with a \N{SNOWMAN}",
     markdown="# Heading\n\n" + "text with a \x00 and a \N{SNOWMAN}\n" * 100,
     tokens=700,
     hash="0123456789abcdef",
@@ -72,6 +77,46 @@ async def new_pages(store: Store, source: int, *paths: str, rank: int = 10) -> l
     pages = [new_page(first + n, source, HOST + path, rank=rank) for n, path in enumerate(paths)]
     await store.commit(Batch(new=pages))
     return pages
+
+
+def unchanged(page: NewPage, state: State = State.COMPLETED, **more: object) -> Settled:
+    """A page that was visited again and is what it was."""
+    fields = {"status": 304, "finished_at": 2_000.5, **more}
+    return settled(page, state, revisit=Revisited(unchanged=True), **fields)
+
+
+def changed(page: NewPage, state: State = State.COMPLETED, **more: object) -> Settled:
+    """A page that was visited again and is not what it was."""
+    fields = {"finished_at": 2_000.5, "revisit": Revisited(content_changed=state is State.COMPLETED), **more}
+    return settled(page, state, **fields)
+
+
+def says(text: str, **more: object) -> Document:
+    return Document(title=text.title(), text=text, markdown=text, hash=f"hash of {text}", **more)  # type: ignore[arg-type]
+
+
+async def new_guide(store: Store, source: int, path: str, kind: LeaseKind = LeaseKind.SITEMAP) -> NewPage:
+    guide = new_page(await store.reserve(1), source, HOST + path, kind=kind, target=HOST)
+    await store.commit(Batch(new=[guide]))
+    return guide
+
+
+async def completed_pages(store: Store, source: int, *paths: str) -> list[NewPage]:
+    """Pages that each say their path."""
+    pages = await new_pages(store, source, *paths)
+    facts = [settled(page, document=says(path), size=7) for page, path in zip(pages, paths, strict=True)]
+    await store.commit(Batch(settled=facts))
+    return pages
+
+
+async def waiting(store: Store, source: int) -> dict[str, PendingPage]:
+    """All that is pending and not deferred."""
+    return {page.url: page for page in await store.pending(source, HOST, START, 1_000)}
+
+
+async def record_of(store: Store, page: NewPage) -> PageRecord:
+    (info,) = await store.find(page.url, page.source)
+    return info.record
 
 
 async def pending_urls(store: Store, source: int, host: str = HOST) -> list[str]:

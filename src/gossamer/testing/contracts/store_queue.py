@@ -45,7 +45,7 @@ class StoreQueueContract(Mortal):
 
     async def test_a_source_comes_back_as_it_was_given(self, store: Store) -> None:
         source = await store.add_source(SPEC, 5.0)
-        assert source == Source(id=source.id, spec=SPEC, state=SourceState.RUNNING, created_at=5.0)
+        assert source == Source(id=source.id, spec=SPEC, state=SourceState.RUNNING, created_at=5.0, round_began_at=5.0)
         assert await store.sources() == [source]
 
     async def test_a_source_changes_with_a_commit_and_keeps_its_spec_unless_told(self, store: Store) -> None:
@@ -180,10 +180,10 @@ class StoreQueueContract(Mortal):
         assert [page.id for page in await store.some_deferred(source, 1)] == [one.id]
         asked = [two.url, parent.url, f"{HOST}/unknown"]
         assert [(page.id, page.host) for page in await store.deferred(source, asked)] == [(two.id, HOST)]
-        assert await store.deferred_count(source) == 2
+        assert (await store.workload(source)).deferred == 2
         await store.commit(Batch(moved=[Moved(page=two.id, depth=1, rank=3, parent=parent.id, position=4)]))
         assert await pending_urls(store, source) == [two.url, parent.url]
-        assert await store.deferred_count(source) == 1
+        assert (await store.workload(source)).deferred == 1
         (info,) = await store.find(two.url)
         assert (info.record.depth, info.rank, info.record.parent, info.record.position) == (1, 3, parent.url, 4)
 

@@ -35,6 +35,13 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     robots: bool = False
     retry_after: float | None = None
     headers: tuple[tuple[str, str], ...] = ()
+    sent: int = 0
+    """Bytes of the body; of an answer without an end, those of its beginning."""
+
+    @property
+    def conditional(self) -> bool:
+        """The client knew the page, and asked whether it is another now."""
+        return any(name in ("if-none-match", "if-modified-since") for name, _ in self.headers)
 
     @property
     def url(self) -> str:

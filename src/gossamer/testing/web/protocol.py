@@ -6,6 +6,7 @@ import asyncio
 import socket
 import struct
 import time
+from collections.abc import Iterator
 from typing import Protocol
 
 import msgspec
@@ -15,6 +16,8 @@ from gossamer.testing.web.render import answer_bytes
 from gossamer.testing.web.site import Trouble
 
 _MAX_HEAD = 256 * 1024
+_MAX_UNREAD = 1024 * 1024
+_PAUSE = 0.005
 
 
 class Ask(msgspec.Struct, frozen=True):
@@ -37,6 +40,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     trouble: Trouble | None = None
     robots: bool = False
     retry_after: float | None = None
+    stream: Iterator[bytes] | None = None
+    """What follows `data`, piece by piece and perhaps without end; the connection is closed after it."""
 
 
 class Service(Protocol):
@@ -63,6 +68,7 @@ class Connection(asyncio.Protocol):
         self._buffer = b""
         self._current: tuple[Ask, Answer] | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._streaming = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)  # noqa: S101
@@ -85,7 +91,7 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
     def _next(self) -> None:
-        while self._current is None and self._transport and not self._transport.is_closing():
+        while self._idle():
             head, end, rest = self._buffer.partition(b"\r\n\r\n")
             if not end:
                 if len(head) > _MAX_HEAD:
@@ -93,6 +99,10 @@ class Connection(asyncio.Protocol):
                 return
             self._buffer = rest
             self._begin(head)
+
+    def _idle(self) -> bool:
+        waiting = self._current is not None or self._streaming
+        return not waiting and self._transport is not None and not self._transport.is_closing()
 
     def _begin(self, head: bytes) -> None:
         first, _, lines = head.decode("latin-1").partition("\r\n")
@@ -124,8 +134,23 @@ class Connection(asyncio.Protocol):
         self._transport.write(
             answer.data.partition(b"\r\n\r\n")[0] + b"\r\n\r\n" if ask.method == "HEAD" else answer.data
         )
-        if ask.header("connection").lower() == "close":
+        if answer.stream and ask.method != "HEAD":
+            self._stream(answer.stream)
+        elif ask.header("connection").lower() == "close":
             self._transport.close()
+
+    def _stream(self, pieces: Iterator[bytes]) -> None:
+        """Write as fast as the client reads, and leave time for others."""
+        if self._transport is None or self._transport.is_closing():
+            return
+        self._streaming = True
+        if self._transport.get_write_buffer_size() < _MAX_UNREAD:
+            piece = next(pieces, None)
+            if piece is None:
+                self._transport.close()
+                return
+            self._transport.write(piece)
+        self._timer = asyncio.get_running_loop().call_later(_PAUSE, self._stream, pieces)
 
     def _finish(self, status: int | None) -> None:
         if self._current is None:
@@ -144,6 +169,7 @@ class Connection(asyncio.Protocol):
             robots=answer.robots,
             retry_after=answer.retry_after,
             headers=ask.headers,
+            sent=0 if status is None or ask.method == "HEAD" else _body_length(answer.data),
         )
         self._service.record(request)
 
@@ -151,6 +177,10 @@ class Connection(asyncio.Protocol):
 def _headers(lines: str) -> tuple[tuple[str, str], ...]:
     pairs = (line.partition(":") for line in lines.split("\r\n") if line)
     return tuple((name.strip().lower(), value.strip()) for name, _, value in pairs)
+
+
+def _body_length(data: bytes) -> int:
+    return len(data) - data.index(b"\r\n\r\n") - 4
 
 
 def _reset(transport: asyncio.Transport) -> None:

@@ -28,12 +28,20 @@ _LOCAL_TEXT = {
     "utf-16": "Ιστός αράχνης στο φως.",
 }
 
-_REASONS = {200: "OK", 301: "Moved Permanently", 302: "Found", 404: "Not Found", 429: "Too Many Requests"}
+_REASONS = {
+    200: "OK",
+    301: "Moved Permanently",
+    302: "Found",
+    304: "Not Modified",
+    404: "Not Found",
+    429: "Too Many Requests",
+}
 
 
 def answer_bytes(status: int, headers: Sequence[tuple[str, str]], body: bytes = b"") -> bytes:
     lines = [f"HTTP/1.1 {status} {_REASONS.get(status, 'Answer')}"]
-    lines += [f"{name}: {value}" for name, value in (*headers, ("Content-Length", str(len(body))))]
+    length = () if status == 304 else (("Content-Length", str(len(body))),)
+    lines += [f"{name}: {value}" for name, value in (*headers, *length)]
     return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import ipaddress
 import socket
-import threading
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Mapping
+from contextlib import ExitStack
 from math import ceil
 from pathlib import Path
 from time import time
@@ -16,13 +14,12 @@ from types import TracebackType
 from typing import Self
 from wsgiref.handlers import format_date_time
 
+from gossamer.testing.web.listener import Listener, bound, serving
 from gossamer.testing.web.log import Log, Request
-from gossamer.testing.web.protocol import Answer, Ask, Connection, plain
+from gossamer.testing.web.protocol import Answer, Ask, plain
 from gossamer.testing.web.render import href, page_bytes
 from gossamer.testing.web.site import Page
 from gossamer.testing.web.world import Web
-
-_TRIES = 20
 
 
 class WebServer:
@@ -65,81 +62,33 @@ class WebServer:
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            sockets = _bind(self._addresses, self._port, same_port=not self._one_address)
-            for place in sockets:
-                stack.enter_context(closing(place))
             stack.enter_context(self.log)
-            self.web = self.web.at([_origin(place) for place in sockets])
-            services = [_HostService(self.web, number, self.log) for number in range(len(self.web.hosts))]
-            loop = stack.enter_context(_loop_in_a_thread())
-            asyncio.run_coroutine_threadsafe(_listen(services, sockets), loop).result()
-            stack.callback(lambda: asyncio.run_coroutine_threadsafe(_stop(services), loop).result())
+            places = stack.enter_context(bound(self._addresses, self._port, same_port=not self._one_address))
+            self.web = self.web.at(list(places))
+            stack.enter_context(serving(self._listeners(places)))
             self._running = stack.pop_all()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self._running.close()
 
-
-@contextmanager
-def _loop_in_a_thread() -> Iterator[asyncio.AbstractEventLoop]:
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, name="gossamer-testing-web", daemon=True)
-    thread.start()
-    try:
-        yield loop
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
+    def _listeners(self, places: Mapping[str, socket.socket]) -> list[Listener]:
+        hosts = [_HostAnswers(self.web, number) for number in range(len(self.web.hosts))]
+        return [Listener(places[it.origin], it.origin, it.answer, self.log.add) for it in hosts if not it.host.dead]
 
 
-async def _listen(services: list[_HostService], sockets: list[socket.socket]) -> None:
-    for service, place in zip(services, sockets, strict=True):
-        if not service.host.dead:
-            await service.listen(place)
-
-
-async def _stop(services: list[_HostService]) -> None:
-    # Connections learn of their end, or are only just made, in the next turns of the loop.
-    for _ in range(3):
-        for service in services:
-            service.close()
-        await asyncio.sleep(0)
-
-
-class _HostService:
+class _HostAnswers:
     """The answers of one host, and what it remembers: who asked how often."""
 
-    def __init__(self, web: Web, number: int, log: Log) -> None:
+    def __init__(self, web: Web, number: int) -> None:
         self.web = web
         self.number = number
         self.host = web.hosts[number]
         self.origin = web.origins[number]
-        self.in_flight = 0
-        self.record = log.add
         self._visits: Counter[str] = Counter()
         self._page_visits = 0
         self._made: dict[tuple[str, bool], bytes] = {}
         self._moved_robots = _moved_robots(web, number)
-        self._connections: set[Connection] = set()
-        self._server: asyncio.Server | None = None
-
-    async def listen(self, place: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(lambda: Connection(self), sock=place, backlog=1024)
-
-    def opened(self, connection: Connection) -> None:
-        self._connections.add(connection)
-
-    def closed(self, connection: Connection) -> None:
-        self._connections.discard(connection)
-
-    def close(self) -> None:
-        if self._server:
-            self._server.close()
-        for connection in tuple(self._connections):
-            connection.abort()
 
     def answer(self, ask: Ask) -> Answer:
         self._visits[ask.path] += 1
@@ -198,37 +147,3 @@ def _moved_robots(web: Web, number: int) -> dict[str, str]:
         for robots in moves
         if robots.redirect and robots.redirect.host == number
     }
-
-
-def _origin(place: socket.socket) -> str:
-    address, port = place.getsockname()
-    return f"http://{address}:{port}"
-
-
-def _bind(addresses: list[str], port: int, *, same_port: bool) -> list[socket.socket]:
-    """A bound socket for each address. Where one port must be free everywhere, a few candidates are tried."""
-    for attempt in range(_TRIES):
-        bound: list[socket.socket] = []
-        try:
-            for number, address in enumerate(addresses):
-                wanted = bound[0].getsockname()[1] if same_port and bound else port and port + number
-                bound.append(_bind_one(address, wanted))
-        except OSError:
-            for place in bound:
-                place.close()
-            if port or attempt == _TRIES - 1:
-                raise
-        else:
-            return bound
-    raise AssertionError("unreachable")
-
-
-def _bind_one(address: str, port: int) -> socket.socket:
-    place = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        place.bind((address, port))
-    except OSError:
-        place.close()
-        raise
-    return place

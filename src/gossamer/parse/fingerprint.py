@@ -1,0 +1,81 @@
+"""What a page says, in a few bytes: a digest of its body, and a sketch of its text that like texts nearly share.
+
+The text is a set of shingles, runs of three words. Its sketch is the smallest of their hashes, a fair sample of the
+set: how much two samples overlap tells how much the sets do. From the sketch come keys that two like texts almost
+surely have one of in common, so that like pages are found without comparing with all.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+
+from xxhash import xxh3_64_intdigest, xxh3_128_digest
+
+from gossamer.model.fingerprint import SKETCH, Fingerprint
+
+_FEWEST = 20
+"""Words below which a text says too little to be like another."""
+_MOST = 5_000
+_MOST_CHARACTERS = 100_000
+_BANDS = 4
+_ROWS = 3
+_BUCKETS = _BANDS * _ROWS
+_HASHES = 1 << 64
+
+_LONG = 10
+"""Characters per word on average, from which a text may be in a script without spaces."""
+# Thai and Lao, kana, and the Chinese characters.
+_SPACELESS = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
+
+
+def fingerprint(body: bytes, text: str) -> Fingerprint:
+    words = _words(text)
+    smallest = _smallest(_hashes(words)) if len(words) >= _FEWEST else []
+    return Fingerprint(
+        body=xxh3_128_digest(body),
+        sketch=struct.pack(f"<{len(smallest)}Q", *smallest),
+        bands=_bands(smallest) if smallest else (),
+    )
+
+
+def _words(text: str) -> list[bytes]:
+    """The first words in lower case; where a script has no spaces, its characters."""
+    text = text[:_MOST_CHARACTERS].lower()
+    words = _split(text)
+    if len(text) > _LONG * len(words) and not text.isascii():
+        return _split(_SPACELESS.sub(r" \g<0> ", text))
+    return words
+
+
+def _split(text: str) -> list[bytes]:
+    return text.encode("utf-8", "replace").split(None, _MOST)[:_MOST]
+
+
+def _hashes(words: list[bytes]) -> list[int]:
+    shingles = zip(words, words[1:], words[2:], strict=False)
+    return list(map(xxh3_64_intdigest, map(b" ".join, shingles)))
+
+
+def _smallest(hashes: list[int]) -> list[int]:
+    """Sorted. Looks at the lowest part of the range first: sorting all of it is most of the work."""
+    bound = 3 * SKETCH * _HASHES // 2 // len(hashes)
+    low = sorted({value for value in hashes if value < bound})
+    return (low if len(low) >= SKETCH else sorted(set(hashes)))[:SKETCH]
+
+
+def _bands(smallest: list[int]) -> tuple[int, ...]:
+    """One-permutation MinHash: the least hash of each bucket, or of the next bucket that has one; three to a key."""
+    least: dict[int, int] = {}
+    for value in smallest:
+        least.setdefault(value % _BUCKETS, value)
+        if len(least) == _BUCKETS:
+            break
+    row = least[min(least)]
+    rows = [row := least.get(bucket, row) for bucket in reversed(range(_BUCKETS))]
+    return tuple(_key(band, rows[band::_BANDS]) for band in range(_BANDS))
+
+
+def _key(band: int, rows: list[int]) -> int:
+    """63 bits, since databases know no unsigned numbers."""
+    return xxh3_64_intdigest(struct.pack(f"<{1 + _ROWS}Q", band, *rows)) >> 1
