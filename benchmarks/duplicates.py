@@ -21,6 +21,7 @@ from statistics import fmean
 from typing import TypeVar
 
 from benchmarks.lookups import print_lookups
+from benchmarks.site import GLUE
 from gossamer.model import Fingerprint
 from gossamer.parse import html
 from gossamer.parse.fingerprint import fingerprint
@@ -38,13 +39,15 @@ Prose = list[list[str]]
 
 
 class Language:
-    """Words of one to four syllables, the n-th of them about n times as rare as the first."""
+    """The small words of English, then made-up ones of one to four syllables; the n-th is about n times as rare as
+    the first."""
 
     def __init__(self, size: int = 8_000) -> None:
         rng = random.Random(SEED)
         syllables = [a + b for a in (*"bdfgklmnprstvz", "st", "tr") for b in (*"aeiou", "an", "er")]
         words = ("".join(rng.choices(syllables, k=1 + rank % 4)) for rank in itertools.count())
-        self._words = list(itertools.islice(dict.fromkeys(itertools.islice(words, 4 * size)), size))
+        made = dict.fromkeys([*GLUE, *itertools.islice(words, 4 * size)])
+        self._words = list(itertools.islice(made, size))
         self._weights = list(itertools.accumulate(1 / (rank + 3) for rank in range(len(self._words))))
 
     def words(self, rng: random.Random, count: int) -> list[str]:

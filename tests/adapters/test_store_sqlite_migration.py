@@ -121,15 +121,19 @@ asyncio.run(SqliteStore.open(sys.argv[1]))
 """
 
 
-@pytest.mark.parametrize("statement", [1, 8, 10, 20])
-async def test_a_process_killed_while_it_brings_a_store_up_to_date_loses_nothing(old: Path, statement: int) -> None:
+def killed_at(statement: int, directory: Path) -> int:
     victim = subprocess.run(
-        [sys.executable, "-c", OPEN, str(old)],
+        [sys.executable, "-c", OPEN, str(directory)],
         env={**os.environ, "GOSSAMER_FAILPOINT": f"migration:{statement}"},
         start_new_session=True,
         check=False,
     )
-    assert victim.returncode == -signal.SIGKILL
+    return victim.returncode
+
+
+@pytest.mark.parametrize("statement", [1, 8, 10, 20])
+async def test_a_process_killed_while_it_brings_a_store_up_to_date_loses_nothing(old: Path, statement: int) -> None:
+    assert killed_at(statement, old) == -signal.SIGKILL
     store = await SqliteStore.open(old)
     assert await store.verify() == []
     assert (await store.counts(1)).total == 7

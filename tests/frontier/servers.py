@@ -237,15 +237,15 @@ class Log(msgspec.Struct, frozen=True):
         return above / (self.until - since)
 
     def volleys(self) -> list[int]:
-        """How many refusals were under way together, for each first one of them."""
+        """How many refusals were under way together, each time."""
         found: list[int] = []
         end = -inf
         for visit in sorted(self.refusals, key=lambda visit: visit.started):
-            if visit.started < end:
+            if visit.started <= end:
                 found[-1] += 1
             else:
                 found.append(1)
-                end = visit.ended
+            end = max(end, visit.ended)
         return found
 
 
@@ -265,6 +265,7 @@ class _Host:
         self._out: list[tuple[float, int, Visit, Reply]] = []
         self._ready_at = 0.0
         self._failures = 0
+        self._refused_at = -inf
         self._count = 0
 
     def step(self) -> None:
@@ -293,7 +294,9 @@ class _Host:
             self._driver.answered(self.now, visit.started, reply.latency, in_flight)
             rest = 0.0
         else:
-            self._failures += 1
+            # What was under way when the first was refused is the same refusal.
+            self._failures += visit.started > self._refused_at
+            self._refused_at = self.now if visit.started > self._refused_at else self._refused_at
             report = self._driver.throttled if reply.status else self._driver.failed
             report(self.now, visit.started)
             rest = max(reply.retry_after, min(2.0**self._failures, 3600.0))

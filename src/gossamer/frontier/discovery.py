@@ -29,13 +29,16 @@ class Discovery:
         self._robots_ignored = source.spec.politeness.ignore_robots
         self._roads: dict[str, bool] = {}
         self._asked: set[str] = set()
+        self._named: set[str] = set()
+        """Hosts whose robots.txt names sitemaps: there is no need to guess further."""
         self._open: Counter[str] = Counter()
         self._listed: Counter[str] = Counter()
         self._total_open = 0
         self._taken = 0
         """URLs taken from services that list far more than a site would."""
         self._guides = 0
-        self._silent_since: dict[str, float] = {}
+        self._silent: dict[int, tuple[str, float]] = {}
+        """Sitemaps that were asked for and have not answered: the host that they are about, and since when."""
         self.facts: list[Road] = []
         self.decided: list[str] = []
         """Hosts whose road was settled just now: what waited for that can be judged."""
@@ -95,12 +98,15 @@ class Discovery:
         return found
 
     def robots_known(self, host: str, sitemaps: Sequence[str]) -> list[Found]:
-        """The sitemaps that robots.txt names, or else the first well-known place."""
+        """The sitemaps that robots.txt names, and the first well-known place."""
         if not self._by_sitemap or host in self._asked or host not in self._hosts:
             return []
         self._asked.add(host)
-        named = tuple(dict.fromkeys(filter(None, map(normalise, sitemaps))))
-        return [self._found(LeaseKind.SITEMAP, named or sitemap_places(host)[:1], host)]
+        named = list(filter(None, map(normalise, sitemaps)))
+        if named:
+            self._named.add(host)
+        places = dict.fromkeys([*named, *sitemap_places(host)[:1]])
+        return [self._found(LeaseKind.SITEMAP, tuple(places), host)]
 
     def _found(
         self, kind: LeaseKind, urls: Sequence[str], about: str, depth: int = 0, parent: int | None = None
@@ -127,11 +133,11 @@ class Discovery:
 
     def leased(self, now: float, guide: PendingPage) -> None:
         if guide.kind is LeaseKind.SITEMAP and guide.target not in self._roads:
-            self._silent_since.setdefault(guide.target or "", now)
+            self._silent.setdefault(guide.id, (guide.target or "", now))
 
     def read(self, page: PendingPage, guide: Guide) -> list[Found]:
         """What a guide lists, and where it leads on to."""
-        self._silent_since.pop(page.target or "", None)
+        self._silent.pop(page.id, None)
         entries = guide.entries
         if page.kind in _SERVICES:
             entries = entries[: max(self._spec.max_listed - self._taken, 0)]
@@ -148,9 +154,10 @@ class Discovery:
 
     def failed(self, page: PendingPage) -> list[Found]:
         """Nothing came of a guide. Where a well-known place was only guessed at, the next one is asked for."""
-        self._silent_since.pop(page.target or "", None)
+        self._silent.pop(page.id, None)
         places = sitemap_places(page.target or "")
-        if page.kind is LeaseKind.SITEMAP and page.url in places[:-1]:
+        guessed = page.kind is LeaseKind.SITEMAP and page.target not in self._named
+        if guessed and page.url in places[:-1]:
             return [self._found(page.kind, (places[places.index(page.url) + 1],), page.target or "")]
         return []
 
@@ -198,9 +205,9 @@ class Discovery:
 
     def look(self, now: float) -> None:
         """Lose patience with sitemaps that keep silent."""
-        late = [host for host, since in self._silent_since.items() if now - since >= self._spec.sitemap_patience]
-        for host in late:
-            del self._silent_since[host]
+        late = [guide for guide, (_, since) in self._silent.items() if now - since >= self._spec.sitemap_patience]
+        for guide in late:
+            host, _ = self._silent.pop(guide)
             if not self._listed[host] and SeedFrom.AUTO in self._wanted:
                 self._decide(host, links=True)
 

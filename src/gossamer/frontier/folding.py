@@ -80,7 +80,7 @@ class Folds:
         """From now on other pages may be folded into this one."""
         self._urls.add((settled.source, settled.url))
         fingerprint = settled.fingerprint
-        if fingerprint is None:
+        if fingerprint is None or fingerprint.stub:
             return
         twin = Twin(page=settled.page, url=settled.url, exact=True)
         self._bodies.setdefault((settled.source, fingerprint.body), twin)
@@ -120,12 +120,12 @@ class Folds:
     def _by_twin(
         self, run: SourceRun, page: PendingPage, fingerprint: Fingerprint | None, twins: Iterable[Twin]
     ) -> Fold | None:
-        wishes = run.source.spec.folding
-        if fingerprint is None or not wishes.duplicates:
+        if fingerprint is None or fingerprint.stub:
             return None
+        wishes = run.source.spec.folding
         alike = [*twins, *self._in_this_commit(page.source, fingerprint)]
         for twin in alike:
-            if twin.exact and twin.page != page.id:
+            if twin.exact and twin.page != page.id and wishes.duplicates:
                 return Fold(reason=Why.DUPLICATE, target=twin.url, error="the same content as the target")
         return _nearest(page, fingerprint, alike, wishes.near_duplicates)
 
@@ -148,7 +148,9 @@ def canonical_of(run: SourceRun, page: PendingPage, reading: Reading) -> str | N
 def question(run: SourceRun, page: PendingPage, reading: Reading) -> Question | None:
     if page.kind is not LeaseKind.PAGE or reading.noindex or reading.refresh is not None:
         return None
-    fingerprint = reading.fingerprint if run.source.spec.folding.duplicates else None
+    wishes, fingerprint = run.source.spec.folding, reading.fingerprint
+    if (fingerprint is not None and fingerprint.stub) or not (wishes.duplicates or wishes.near_duplicates):
+        fingerprint = None
     canonical = canonical_of(run, page, reading)
     if fingerprint is None and canonical is None:
         return None

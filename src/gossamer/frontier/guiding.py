@@ -11,6 +11,7 @@ import msgspec
 from gossamer.frontier.ledger import Ledger
 from gossamer.frontier.policy import status_text
 from gossamer.frontier.queues import Queues
+from gossamer.frontier.returning import GONE
 from gossamer.frontier.turns import SourceRun
 from gossamer.model import Fault, Found, Guide, Outcome, PendingPage, Revisited, Settled, State
 
@@ -98,4 +99,6 @@ def _end(page: PendingPage, outcome: Outcome) -> tuple[State, str | None]:
         return State.COMPLETED, f"redirects to {outcome.location}"
     if outcome.status == 304 and page.previous is not None:
         return State.COMPLETED, None
+    if outcome.status in GONE:
+        return State.SKIPPED, f"not there: {status_text(outcome.status)}"
     return State.FAILED, f"{Fault.STATUS.value}: {status_text(outcome.status)}"

@@ -21,6 +21,8 @@ from __future__ import annotations
 
 from math import exp, inf, log, sqrt
 
+import msgspec
+
 from gossamer.model import PaceRecord
 
 FIRST_LOAD = 1 / 3
@@ -29,15 +31,34 @@ FIRST_DELAY = 1.0
 """The rest while no response time is known."""
 ROUND = 0.05
 """One more request at once takes at least this long: a host that answers in a millisecond is not overrun in a few."""
-TROUBLE = log(1.2)
+TROUBLE = log(1.15)
 """A response time that is certainly so many times the least is trouble."""
 CERTAINTY = 2.5
 """Standard errors."""
-EASED, HALVED = 0.7, 0.5
 PLATEAU = 0.8
-EASED_RECOVERY, RECOVERY = 15.0, 60.0
-CREEP = 0.02
-LEAST_PATIENCE, MOST_PATIENCE = 60.0, 3600.0
+"""Of the ceiling: where to stay."""
+WINDOW = 60.0
+"""Seconds of which it is known how much was served."""
+MOST_PATIENCE = 3600.0
+
+
+class Caution(msgspec.Struct, frozen=True, kw_only=True):
+    """What trouble of a kind teaches."""
+
+    factor: float
+    """By which the load falls."""
+    recovery: float
+    """Seconds until it is back on the plateau."""
+    patience: float
+    """Seconds before it looks beyond, to begin with."""
+    creep: float
+    """Share by which it grows in a second then."""
+
+
+LIGHT = Caution(factor=0.7, recovery=15.0, patience=60.0, creep=0.02)
+"""Slow answers."""
+GRAVE = Caution(factor=0.5, recovery=60.0, patience=300.0, creep=0.005)
+"""None, or refusals."""
 
 
 class Latency:
@@ -107,6 +128,7 @@ class Latency:
 class Pace:
     __slots__ = (
         "_calm",
+        "_caution",
         "_ceiling",
         "_fresh_from",
         "_last",
@@ -129,13 +151,16 @@ class Pace:
         self.adaptive = adaptive
         self._load = FIRST_LOAD if adaptive else float(most)
         self._ceiling: float | None = None
+        self._caution = GRAVE
+        self._patience = GRAVE.patience
         self._slope = 0.0
-        self._patience = LEAST_PATIENCE
         self._calm = True
         """Whether it has been well since the last trouble."""
-        self._troubled_at = self._fresh_from = -inf
+        self._troubled_at = -inf
+        self._fresh_from = -inf
+        """Requests that began later tell of the load as it is now."""
         self._last = self._since = -inf
-        self._served = 0
+        self._served = 0.0
         self._peak = 1.0
         self._latency = Latency(record.least_latency if record else None)
         if record:
@@ -146,7 +171,7 @@ class Pace:
         found = record.load if record.least_latency or not self.adaptive else min(record.load, FIRST_LOAD)
         self._load = min(found, self.most)
         self._ceiling = record.ceiling
-        self._aim(RECOVERY)
+        self._aim()
 
     @property
     def record(self) -> PaceRecord:
@@ -168,18 +193,15 @@ class Pace:
     def answered(self, now: float, started: float, latency: float, in_flight: int) -> None:
         """A request ended well, with so many of them out, itself included."""
         elapsed = min(max(now - self._last, 0.0), 1.0)
-        if self._since == -inf:
-            self._since = started
         self._last = now
-        self._served += 1
         self._peak = max(in_flight, self._peak + 0.05 * (in_flight - self._peak))
+        self._count(now, started)
         if started <= self._fresh_from:
             return
-        self._latency.take(latency, elapsed / (30.0 if self._load <= FIRST_LOAD else 600.0))
+        # What it takes with hardly any load is what it takes.
+        self._latency.take(latency, 1.0 if self._load <= FIRST_LOAD else elapsed / 600)
         if self.adaptive and self._latency.risen:
-            if self._load > FIRST_LOAD:
-                self._trouble(now, min(self._load, self._peak))
-                self._lower(now, max(EASED * self._load, FIRST_LOAD), EASED_RECOVERY)
+            self._slowed(now)
             return
         self._calm = self._calm or self._latency.settled
         if self._peak >= 0.8 * self.cap:
@@ -190,54 +212,72 @@ class Pace:
         if started <= self._troubled_at:
             return
         served = self._served / max(now - self._since, 1e-3) * (self._latency.seconds or 0.0)
-        self._trouble(now, min(self._load, self._peak, served or inf))
-        self._served, self._since = 0, now
-        self._lower(now, min(HALVED * min(self._load, self._ceiling or inf), FIRST_LOAD))
+        self._trouble(now, GRAVE, min(self._load, self._peak, served or inf))
+        self._served, self._since = 0.0, now
+        self._lower(now, min(GRAVE.factor * min(self._load, self._ceiling or inf), FIRST_LOAD))
 
     def failed(self, now: float, started: float) -> None:
         """The host broke off, or did not answer in time."""
         if started > self._troubled_at:
-            self._trouble(now, min(self._load, self._peak))
-            self._lower(now, HALVED * self._load)
+            self._trouble(now, GRAVE, self._borne)
+            self._lower(now, GRAVE.factor * self._load)
+
+    def _slowed(self, now: float) -> None:
+        if self._load > FIRST_LOAD:
+            self._trouble(now, LIGHT, self._borne)
+            self._lower(now, max(LIGHT.factor * self._load, FIRST_LOAD))
+
+    @property
+    def _borne(self) -> float:
+        """The ceiling, after trouble that need not be our doing: one that held before is not given up at once."""
+        return max(min(self._load, self._peak), 0.9 * (self._ceiling or 0.0))
+
+    def _count(self, now: float, started: float) -> None:
+        """How much was served since when; of more than a minute half is forgotten."""
+        if self._since == -inf:
+            self._since = started
+        self._served += 1
+        if now - self._since > WINDOW:
+            self._served, self._since = self._served / 2, (self._since + now) / 2
 
     def _grow(self, now: float, elapsed: float) -> None:
         cap = self.cap
         self._load = min(self._load + self._growth(now, elapsed), self.most)
         if self._ceiling is not None and self._load > self._ceiling:
-            self._ceiling, self._patience = self._load, LEAST_PATIENCE
+            self._ceiling, self._patience = self._load, self._caution.patience
         if self.cap != cap:
             self._measure_afresh(now)
 
     def _growth(self, now: float, elapsed: float) -> float:
         step = 1 / self._latency.enough
         if self._ceiling is None:
-            return min(self._load, 1.0) * min(elapsed / ROUND, step)
+            return 0.15 * self._load if self._load < 1 else min(elapsed / ROUND, step)
         below = PLATEAU * self._ceiling - self._load
         if below > 0:
             return min(self._slope * elapsed, below)
         if now - self._troubled_at < self._patience:
             return 0.0
-        return self._load * min(CREEP * elapsed, step)
+        return self._load * min(self._caution.creep * elapsed, step)
 
-    def _trouble(self, now: float, bearable: float) -> None:
+    def _trouble(self, now: float, caution: Caution, ceiling: float) -> None:
         if self._calm:
             proved = self._ceiling is not None and self._load >= PLATEAU * self._ceiling
-            self._patience = min(2 * self._patience, MOST_PATIENCE) if proved else LEAST_PATIENCE
-            self._ceiling = bearable
+            self._patience = min(2 * self._patience, MOST_PATIENCE) if proved else caution.patience
+            self._ceiling = ceiling
         self._calm = False
+        self._caution = caution
         self._troubled_at = now
 
-    def _lower(self, now: float, load: float, recovery: float = RECOVERY) -> None:
+    def _lower(self, now: float, load: float) -> None:
         latency = self._latency.seconds or ROUND
         self._load = max(load, latency / (latency + self.max_delay))
-        self._aim(recovery)
+        self._aim()
         self._measure_afresh(now)
 
     def _measure_afresh(self, now: float) -> None:
         self._fresh_from = now
         self._latency.restart()
 
-    def _aim(self, recovery: float) -> None:
-        """Be back on the plateau in so many seconds."""
+    def _aim(self) -> None:
         if self._ceiling is not None:
-            self._slope = max(PLATEAU * self._ceiling - self._load, 0.0) / recovery
+            self._slope = max(PLATEAU * self._ceiling - self._load, 0.0) / self._caution.recovery

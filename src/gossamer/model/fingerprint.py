@@ -15,6 +15,8 @@ _LAST = (1 << 64) - 1
 class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):
     body: bytes
     """Digest of the body as it came."""
+    stub: bool = False
+    """It says so little that another may say the same by chance."""
     sketch: bytes = b""
     """The smallest hashes of the text's shingles, sorted, 8 bytes each; empty where there is too little text."""
     bands: tuple[int, ...] = ()

@@ -1,6 +1,7 @@
 """What a page says, in a few bytes: a digest of its body, and a sketch of its text that like texts nearly share.
 
-The text is a set of shingles, runs of three words. Its sketch is the smallest of their hashes, a fair sample of the
+The text is a set of shingles: every run of three words or, of a long text, the runs between words that begin with
+certain letters, which an edit elsewhere does not move. Its sketch is the smallest of their hashes, a fair sample of the
 set: how much two samples overlap tells how much the sets do. From the sketch come keys that two like texts almost
 surely have one of in common, so that like pages are found without comparing with all.
 """
@@ -14,8 +15,15 @@ from xxhash import xxh3_64_intdigest, xxh3_128_digest
 
 from gossamer.model.fingerprint import SKETCH, Fingerprint
 
+_STUB = 8
+"""Words below which even the same text may be chance: `Loading`, `Coming soon`."""
 _FEWEST = 20
 """Words below which a text says too little to be like another."""
+_LONG_TEXT = 4_500
+"""Characters from which a part of the runs is enough."""
+_ANCHORS = (b" t", b" a", b" o", b" i")
+_LONG_RUN = 60
+"""Characters of a run on average, from which hardly a word begins like that: another alphabet."""
 _MOST = 5_000
 _MOST_CHARACTERS = 100_000
 _BANDS = 4
@@ -30,18 +38,35 @@ _SPACELESS = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]"
 
 
 def fingerprint(body: bytes, text: str) -> Fingerprint:
-    words = _words(text)
-    smallest = _smallest(_hashes(words)) if len(words) >= _FEWEST else []
+    text = text[:_MOST_CHARACTERS].lower()
+    shingles = _long_shingles(text) if len(text) >= _LONG_TEXT else []
+    words = [] if shingles else _words(text)
+    if len(words) >= _FEWEST:
+        shingles = _shingles(words)
+    smallest = _smallest(list(map(xxh3_64_intdigest, shingles))) if shingles else []
     return Fingerprint(
         body=xxh3_128_digest(body),
+        stub=bool(text) and not shingles and len(words) < _STUB,
         sketch=struct.pack(f"<{len(smallest)}Q", *smallest),
         bands=_bands(smallest) if smallest else (),
     )
 
 
+def _long_shingles(text: str) -> list[bytes]:
+    """The runs between anchors; none where there are too few anchors."""
+    line = text.replace("\n", " ").encode("utf-8", "replace")
+    for anchor in _ANCHORS:
+        line = line.replace(anchor, b"\n" + anchor)
+    runs = line.split(b"\n")
+    return runs if len(runs) * _LONG_RUN >= len(line) else []
+
+
+def _shingles(words: list[bytes]) -> list[bytes]:
+    return list(map(b" ".join, zip(words, words[1:], words[2:], strict=False)))
+
+
 def _words(text: str) -> list[bytes]:
-    """The first words in lower case; where a script has no spaces, its characters."""
-    text = text[:_MOST_CHARACTERS].lower()
+    """The first words; where a script has no spaces, its characters."""
     words = _split(text)
     if len(text) > _LONG * len(words) and not text.isascii():
         return _split(_SPACELESS.sub(r" \g<0> ", text))
@@ -50,11 +75,6 @@ def _words(text: str) -> list[bytes]:
 
 def _split(text: str) -> list[bytes]:
     return text.encode("utf-8", "replace").split(None, _MOST)[:_MOST]
-
-
-def _hashes(words: list[bytes]) -> list[int]:
-    shingles = zip(words, words[1:], words[2:], strict=False)
-    return list(map(xxh3_64_intdigest, map(b" ".join, shingles)))
 
 
 def _smallest(hashes: list[int]) -> list[int]:

@@ -106,11 +106,13 @@ def pending(
     return _pending_pages.decode(db.execute(_PENDING, (source, host, *after, tried, limit)).get)
 
 
+# Left to itself SQLite would rather read all pages once than ask an index for each host.
 _PENDING_HOSTS = """
 SELECT json_group_array(key ORDER BY key)
 FROM (SELECT key FROM hosts
-      WHERE key > ?2 AND EXISTS (SELECT 1 FROM pages WHERE source IN (SELECT value FROM json_each(?1))
-                                 AND host = hosts.id AND state = 0 AND rank < 1048576 AND attempts >= ?4)
+      WHERE key > ?2 AND EXISTS (SELECT 1 FROM pages INDEXED BY pages_pending
+                                 WHERE source IN (SELECT value FROM json_each(?1)) AND host = hosts.id
+                                 AND state = 0 AND rank < 1048576 AND attempts >= ?4)
       ORDER BY key LIMIT ?3)
 """
 

@@ -26,11 +26,12 @@ _FINAL = frozenset(state for state in State if state.final)
 
 _json = msgspec.json.Encoder()
 
-_INSERT_PAGES = Bulk(
-    "INSERT INTO pages (id, source, kind, host, shard, state, depth, rank, parent, position, hops, url, created_at, "
-    "lastmod, reason, error, target)",
-    17,
-)
+_COMMON = "id, source, host, shard, state, depth, rank, parent, position, hops, url, created_at"
+
+# Nearly all new pages are queued and no more is known of them: what need not be bound is not.
+_INSERT_QUEUED = Bulk(f"INSERT INTO pages ({_COMMON})", 12)
+
+_INSERT_OTHERS = Bulk(f"INSERT INTO pages ({_COMMON}, kind, lastmod, reason, error, target)", 17)
 
 _MOVE_PAGES = Bulk(
     "UPDATE pages SET depth = new.column2, rank = new.column3, "
@@ -92,31 +93,29 @@ def write(db: apsw.Connection, batch: Batch, now: float) -> None:
 
 def _insert_pages(db: apsw.Connection, new: Sequence[NewPage], now: float) -> None:
     ids = hosts.host_ids(db, {page.host for page in new})
-    _INSERT_PAGES.run(
-        db,
-        [
-            (
-                page.id,
-                page.source,
-                KINDS[page.kind],
-                ids[page.host],
-                page.shard,
-                STATES[page.state],
-                page.depth,
-                page.rank,
-                page.parent,
-                page.position,
-                page.hops,
-                page.url,
-                now,
-                page.lastmod,
-                page.reason,
-                page.error,
-                page.target,
-            )
-            for page in new
-        ],
-    )
+    queued: list[Row] = []
+    others: list[Row] = []
+    for page in new:
+        row = (
+            page.id,
+            page.source,
+            ids[page.host],
+            page.shard,
+            STATES[page.state],
+            page.depth,
+            page.rank,
+            page.parent,
+            page.position,
+            page.hops,
+            page.url,
+            now,
+        )
+        if page.state is State.PENDING and page.kind is LeaseKind.PAGE and page.lastmod is None:
+            queued.append(row)
+        else:
+            others.append((*row, KINDS[page.kind], page.lastmod, page.reason, page.error, page.target))
+    _INSERT_QUEUED.run(db, queued)
+    _INSERT_OTHERS.run(db, others)
 
 
 def _move_pages(db: apsw.Connection, moved: Sequence[Moved]) -> None:
