@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gossamer.api import Crawl, changes, collect, crawl, recrawl
+    from gossamer.frontier.scoring import PageFacts
     from gossamer.model import ChangeEntry, PageRecord, Stats, Summary
     from gossamer.ports import StorageError
 
@@ -15,6 +16,7 @@ __version__ = "0.1.0"
 __all__ = [
     "ChangeEntry",
     "Crawl",
+    "PageFacts",
     "PageRecord",
     "Stats",
     "StorageError",
@@ -31,6 +33,7 @@ _HOMES = {
     "collect": "api",
     "crawl": "api",
     "recrawl": "api",
+    "PageFacts": "frontier.scoring",
     "ChangeEntry": "model",
     "PageRecord": "model",
     "Stats": "model",

@@ -29,6 +29,7 @@ from gossamer.flow.changes import feed
 from gossamer.flow.reader import Reader, is_owed
 from gossamer.flow.rounds import next_round
 from gossamer.flow.run import Run
+from gossamer.frontier.scoring import Scorer
 from gossamer.model import (
     ChangeEntry,
     PageRecord,
@@ -53,6 +54,8 @@ class Callbacks(msgspec.Struct, frozen=True, kw_only=True):
     states: frozenset[State] = frozenset({State.COMPLETED})
     on_page: OnPage | None = None
     on_done: OnDone | None = None
+    score: Scorer | None = None
+    """How much a page promises, 0 to 1: better ones go first."""
     from_now: bool = False
     """Where no page was ever asked for, begin with those that are committed from now on."""
 
@@ -132,7 +135,7 @@ class Crawl:
             store = await _open_patiently(settings)
             try:
                 sources = await self._sources(store)
-                self._run = make_run(settings, store)
+                self._run = make_run(settings, store, self._calls.score)
                 if self._stop_asked:
                     self._run.stop()
                 yield store, self._run, sources
@@ -253,17 +256,19 @@ def crawl(
     states: Collection[str] = ("completed",),
     on_page: OnPage | None = None,
     on_done: OnDone | None = None,
+    score: Scorer | None = None,
     trust_seeds: bool = True,
     **options: Unpack[Options],
 ) -> Crawl:
     """Crawl some seeds: `async for page in crawl("https://example.com/docs/", max_pages=100)`.
 
     Pages come as they are committed; `states` chooses which (failed and skipped ones carry their error or reason).
+    `score` puts promising pages first: it is given a `PageFacts` and answers 0 to 1.
     All settings of the command line are keyword arguments. The work is done in this process unless `processes` asks
     for children. A private address may be crawled if it is a seed's own; say `trust_seeds=False` when the seeds come
     from somebody else, and only `allow_private` counts.
     """
-    calls = Callbacks(states=frozenset(map(State, states)), on_page=on_page, on_done=on_done)
+    calls = Callbacks(states=frozenset(map(State, states)), on_page=on_page, on_done=on_done, score=score)
     return start(seeds, _settings(data, options), calls, trust_seeds=trust_seeds)
 
 

@@ -128,6 +128,10 @@ class Store(Protocol):
         only those due by `due`, and guides), are pending again, with nothing forgotten. Pages of the sitemap with a
         `lastmod` later than their last visit are always due. Resets `granted`, raises `round`."""
 
+    async def relist(self, source: int, lastmods: Mapping[str, float]) -> list[PendingPage]:
+        """Sitemaps say when these pages changed last. In a recrawl those that changed after their last visit, and that
+        were not to be visited, are pending again. Returns these."""
+
     async def reopen_folds(self, source: int) -> int:
         """Pages that were folded into one that has changed or gone since then are pending again, without validators.
         Returns how many."""

@@ -15,6 +15,7 @@ from gossamer.adapters.store_sqlite import SqliteStore
 from gossamer.config import Settings
 from gossamer.flow.ingest import Ingest
 from gossamer.flow.run import Run, RunOptions
+from gossamer.frontier.scoring import Scorer, guarded
 from gossamer.model import Source
 from gossamer.ports import Bus, Store, WorkerBus
 
@@ -23,12 +24,13 @@ async def open_store(settings: Settings, read_only: bool = False) -> SqliteStore
     return await SqliteStore.open(settings.data, durability=settings.durability, read_only=read_only)
 
 
-def make_run(settings: Settings, store: Store) -> Run:
+def make_run(settings: Settings, store: Store, scorer: Scorer | None = None) -> Run:
     options = RunOptions(
         rules=settings.rules(),
         commit_target=settings.commit_target,
         stop_grace=settings.stop_grace,
         duration=settings.duration,
+        scorer=guarded(scorer) if scorer else None,
     )
     return Run(store, make_bus(settings), SystemClock(), options)
 

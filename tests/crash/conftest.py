@@ -8,7 +8,7 @@ import pytest
 
 from gossamer.testing.web import Behaviour, Feature, Web, WebServer, make_web
 from tests.crash.crawler import Crawler
-from tests.crash.inquest import Inquest
+from tests.crash.webs import WebInquest
 
 DELAY = 0.02
 FEATURES = {Feature.DISALLOWED, Feature.GZIP, Feature.MISSING, Feature.NOFOLLOW, Feature.NOINDEX, Feature.STYLES}
@@ -21,12 +21,12 @@ class Rehearsal:
         self._folder = folder
         self._servers = ExitStack()
 
-    def of(self, web: Web, *, delay: float = DELAY, processes: int = 2) -> Inquest:
+    def of(self, web: Web, *, delay: float = DELAY, processes: int = 2) -> WebInquest:
         server = self._servers.enter_context(WebServer(web))
         crawler = Crawler(server, self._folder, "--delay", str(delay), processes=processes)
-        return Inquest(crawler, delay=delay)
+        return WebInquest(crawler, server, delay=delay)
 
-    def small(self, seed: int, *, processes: int = 2) -> Inquest:
+    def small(self, seed: int, *, processes: int = 2) -> WebInquest:
         """Three hosts of different speed, so that they do not move in step."""
         speeds = {number: Behaviour(latency=0.01 * number) for number in range(3)}
         web = make_web(seed, hosts=3, pages_per_host=8, features=FEATURES, behaviours=speeds)

@@ -10,19 +10,31 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
-from gossamer.model import Summary
-from gossamer.testing.web import WebServer
+from gossamer.model import ChangeEntry, Summary
+from gossamer.testing.web import Log, Request
 
 PATIENCE = 120.0
+
+
+class Server(Protocol):
+    """Whatever can be crawled and remembers it."""
+
+    log: Log
+
+    @property
+    def seeds(self) -> Sequence[str]: ...
+
+    def requests(self) -> list[Request]: ...
 
 
 class Life:
     """One process with its children, from its start to its end."""
 
-    def __init__(self, process: subprocess.Popen[bytes], server: WebServer, folder: Path) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], server: Server, folder: Path) -> None:
         self.began = time.monotonic()
         self._process = process
         self._server = server
@@ -94,7 +106,7 @@ class Crawler:
     """
 
     def __init__(
-        self, server: WebServer, folder: Path, *flags: str, processes: int = 2, rules: Sequence[str] = ()
+        self, server: Server, folder: Path, *flags: str, processes: int = 2, rules: Sequence[str] = ()
     ) -> None:
         self.server = server
         self.data = folder / "data"
@@ -114,11 +126,23 @@ class Crawler:
         with self._running(("resume", *flags), failpoint) as life:
             yield life
 
+    @contextmanager
+    def recrawl(self, *flags: str, failpoint: str = "") -> Iterator[Life]:
+        with self._running(("recrawl", *flags), failpoint) as life:
+            yield life
+
+    def changes(self) -> list[ChangeEntry]:
+        """The whole feed, as the command line tells it."""
+        return [msgspec.json.decode(line, type=ChangeEntry) for line in self._told("changes").stdout.splitlines()]
+
     def verify(self) -> tuple[int, str]:
         """What the command line says of the store."""
-        words = [sys.executable, "-m", "gossamer.cli", "verify", "--data", str(self.data)]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE)
+        done = self._told("verify")
         return done.returncode, done.stdout + done.stderr
+
+    def _told(self, command: str) -> subprocess.CompletedProcess[str]:
+        words = [sys.executable, "-m", "gossamer.cli", command, "--data", str(self.data)]
+        return subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE)
 
     @contextmanager
     def _running(self, command: tuple[str, ...], failpoint: str) -> Iterator[Life]:

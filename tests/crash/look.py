@@ -11,9 +11,19 @@ import apsw
 import msgspec
 
 from gossamer.adapters.store_sqlite import DATABASE, SqliteStore
-from gossamer.model import Counts, PageInfo, PageRecord, Source, SourceState, State
+from gossamer.adapters.store_sqlite.numbers import KIND_NAMES, STATE_NAMES
+from gossamer.model import Counts, LeaseKind, PageInfo, PageRecord, Source, SourceState, State
 
 _ALL = 1_000_000
+
+
+class Guide(msgspec.Struct, frozen=True):
+    """A sitemap or the like, or a probe: what is asked for and is no page."""
+
+    url: str
+    kind: LeaseKind
+    state: State
+    attempts: int
 
 
 class Look(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,6 +31,7 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     counts: Counts = Counts()
     pages: dict[str, PageInfo] = {}
     """By URL."""
+    guides: tuple[Guide, ...] = ()
     judged: frozenset[str] = frozenset()
     """Hosts whose robots verdict is known."""
     asking_robots: frozenset[str] = frozenset()
@@ -36,8 +47,13 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def in_flight(self) -> list[str]:
-        """The URLs that were being fetched, those of robots files too."""
-        return [*self.records(State.PROCESSING), *(f"{host}/robots.txt" for host in self.asking_robots)]
+        """The URLs that were being fetched, those of robots files and guides too."""
+        guides = [guide.url for guide in self.guides if guide.state is State.PROCESSING]
+        return [*self.records(State.PROCESSING), *guides, *(f"{host}/robots.txt" for host in self.asking_robots)]
+
+    @property
+    def round(self) -> int:
+        return self.source.round if self.source else 0
 
     @property
     def finished(self) -> bool:
@@ -50,7 +66,8 @@ def look(data: Path) -> Look:
         for file in data.glob(f"{DATABASE}*"):
             if not file.name.endswith("-shm"):
                 shutil.copy(file, folder)
-        return asyncio.run(_read(Path(folder))) if _was_made(Path(folder) / DATABASE) else Look()
+        file = Path(folder) / DATABASE
+        return asyncio.run(_read(file)) if _was_made(file) else Look()
 
 
 def _was_made(file: Path) -> bool:
@@ -63,24 +80,34 @@ def _was_made(file: Path) -> bool:
         db.close()
 
 
-async def _read(folder: Path) -> Look:
-    store = await SqliteStore.open(folder, read_only=True)
+def _guides(file: Path) -> tuple[Guide, ...]:
+    """Straight from the table: nobody but a test asks for probes."""
+    db = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)
     try:
-        violations = tuple(await store.verify())
+        rows = db.execute("SELECT url, kind, state, attempts FROM pages WHERE kind > 0 ORDER BY id").fetchall()
+        return tuple(Guide(url, KIND_NAMES[kind], STATE_NAMES[state], tries) for url, kind, state, tries in rows)
+    finally:
+        db.close()
+
+
+async def _read(file: Path) -> Look:
+    store = await SqliteStore.open(file.parent, read_only=True)
+    try:
+        seen = Look(violations=tuple(await store.verify()), guides=_guides(file))
         sources = await store.sources()
-        return await _read_source(store, sources[0], violations) if sources else Look(violations=violations)
+        return await _with_source(store, sources[0], seen) if sources else seen
     finally:
         await store.close()
 
 
-async def _read_source(store: SqliteStore, source: Source, violations: tuple[str, ...]) -> Look:
+async def _with_source(store: SqliteStore, source: Source, seen: Look) -> Look:
     pages = await store.pages(source.id, limit=_ALL)
     hosts = await store.hosts(sorted({page.host for page in pages}))
-    return Look(
+    return msgspec.structs.replace(
+        seen,
         source=source,
         counts=await store.counts(source.id),
         pages={page.record.url: page for page in pages},
         judged=frozenset(host.key for host, robots in hosts if robots is not None),
         asking_robots=frozenset(host.key for host, robots in hosts if host.leased and robots is None),
-        violations=violations,
     )

@@ -9,8 +9,9 @@ import pytest
 
 from gossamer.model import Counts, PageInfo, PageRecord, RequestOptions, Source, SourceSpec, SourceState, State
 from gossamer.testing.web import Request, Web, make_web
-from tests.crash.inquest import changes, fetch_problems, file_problems, impoliteness, late, miscounts, too_bold
+from tests.crash.inquest import changes, file_problems, late, miscounts, too_bold
 from tests.crash.look import Look
+from tests.crash.webs import GUIDES, fetch_problems, impoliteness
 
 HOST = "http://a.test"
 PAGE = PageRecord(url=f"{HOST}/", source=1, state=State.COMPLETED, http_status=200, title="A page")
@@ -53,12 +54,22 @@ def test_a_file_with_a_line_too_few_too_many_half_or_wrong_is_seen(tmp_path: Pat
 
 def test_fetches_that_no_death_explains_are_seen(web: Web) -> None:
     expected = web.expected(web.seeds)
-    log = asked("/robots.txt", "/", "/docs/", "/docs/")
+    log = asked("/robots.txt", *GUIDES, "/", "/docs/", "/docs/")
     again = f"{HOST}/docs/"
     assert not fetch_problems(web, expected, log, {again: 1})
     assert again in fetch_problems(web, expected, log, {})[0]
-    assert again in fetch_problems(web, expected, log[:2], {})[0]
-    assert fetch_problems(web, expected, [*log[:3], *asked("/elsewhere")], {})
+    assert again in fetch_problems(web, expected, log[:4], {})[0]
+    assert fetch_problems(web, expected, [*log[:5], *asked("/elsewhere")], {})
+
+
+def test_a_guide_that_is_asked_for_too_often_or_never_is_seen(web: Web) -> None:
+    expected = web.expected(web.seeds)
+    log = asked("/robots.txt", *GUIDES, "/", "/docs/")
+    guide = HOST + GUIDES[0]
+    assert not fetch_problems(web, expected, log, {})
+    assert guide in fetch_problems(web, expected, [*log, *asked(GUIDES[0])], {})[0]
+    assert not fetch_problems(web, expected, [*log, *asked(GUIDES[0])], {guide: 1})
+    assert guide in fetch_problems(web, expected, [log[0], *log[2:]], {})[0]
 
 
 def test_haste_and_boldness_are_seen(web: Web) -> None:

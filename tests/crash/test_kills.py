@@ -12,7 +12,9 @@ from gossamer.testing.web import Behaviour, RetryAfter, Robots, make_web
 from tests.crash.conftest import Rehearsal
 
 KILLED = -signal.SIGKILL
-OFTEN = sorted(NAMES - {"migration", "robots-committed", "robots-fetched"})
+GUIDED = {"guide-half-listed", "guide-read"}
+"""Points that only a site with sitemaps comes by."""
+OFTEN = sorted(NAMES - {"migration", "robots-committed", "robots-fetched", *GUIDED})
 """Points that a crawl comes by again and again."""
 
 

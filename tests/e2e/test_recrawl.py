@@ -36,23 +36,26 @@ async def test_of_a_thousand_pages_exactly_those_that_changed_are_told(tmp_path:
     with Evolving(1, pages=1000, sitemap=True) as site:
         await first(site, tmp_path)
         before = len(site.requests())
+        indices = set(site.indices)
         changed, removed, added = site.change(10), site.remove(5), site.add(5)
+        # The last five stand on a shelf of their own.
+        (shelf,) = set(site.indices) - indices
         pages, summary = await again(tmp_path)
         log = site.requests()[before:]
     told = await feed(tmp_path)
     assert told[Change.CHANGED] == set(changed)
     assert told[Change.REMOVED] == set(removed)
-    assert told[Change.ADDED] == set(added)
+    assert told[Change.ADDED] == {*added, shelf}
     assert summary.changes is not None
-    assert (summary.changes.added, summary.changes.changed, summary.changes.removed) == (5, 10, 5)
-    assert {page.url for page in pages} == {*changed, *added}
+    assert (summary.changes.added, summary.changes.changed, summary.changes.removed) == (6, 10, 5)
+    assert {page.url for page in pages} == {*changed, *added, shelf}
     unchanged = [request for request in log if request.status == 304]
     assert len(unchanged) >= 1000 - 10 - 5
     assert all(request.conditional and request.sent == 0 for request in unchanged)
     assert {request.path for request in log if not request.conditional} <= {
         "/robots.txt",
         "/sitemap.xml",
-        *(url.removeprefix(site.url("")) for url in added),
+        *(url.removeprefix(site.url("")) for url in (*added, shelf)),
     }
 
 
@@ -114,6 +117,17 @@ async def test_only_what_is_due_is_visited_where_that_is_asked_for(tmp_path: Pat
         before = len(site.requests())
         await again(tmp_path, due=True)
         assert {request.path for request in site.requests()[before:]} <= {"/robots.txt", "/sitemap.xml"}
+
+
+async def test_a_page_that_its_sitemap_calls_changed_is_due_at_once(tmp_path: Path) -> None:
+    with Evolving(8, pages=30, sitemap=True) as site:
+        await first(site, tmp_path)
+        before = len(site.requests())
+        changed = site.change(2)
+        await again(tmp_path, due=True)
+        asked = {site.url(request.path) for request in site.requests()[before:]}
+    assert asked <= {site.url("/robots.txt"), site.url("/sitemap.xml"), *changed}
+    assert (await feed(tmp_path))[Change.CHANGED] == set(changed)
 
 
 async def test_a_second_recrawl_tells_only_what_is_new_since_the_first(tmp_path: Path) -> None:

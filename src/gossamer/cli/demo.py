@@ -22,7 +22,7 @@ from gossamer.cli.running import exit_code, reading, watch
 from gossamer.cli.summary import summary_box
 from gossamer.cli.wording import STATE_STYLES, number, size, skipped
 from gossamer.config import Loaded, Settings
-from gossamer.model import PageRecord, State, Summary
+from gossamer.model import PageRecord, SeedFrom, State, Summary
 
 TITLES_SHOWN = 6
 
@@ -39,7 +39,8 @@ def command(loaded: Loaded) -> int:
 
     console = Console(highlight=False)
     with _directory(loaded) as data, ExampleSite() as site:
-        settings = Settings(data=data, delay=0.1)
+        # Links as well, since they lead to all the endings that a page can have.
+        settings = Settings(data=data, delay=0.1, seed_from=(SeedFrom.SITEMAP, SeedFrom.LINKS))
         summary, pages = asyncio.run(_crawl(site.url(), settings))
         code = exit_code(summary)
         if code == Exit.INTERRUPTED:

@@ -172,7 +172,8 @@ def host_activity(host: HostStatus) -> str:
     if host.waiting_for == "blocked":
         return f"blocked: {host.last_error}" if host.last_error else "blocked"
     if host.in_flight:
-        return "asking robots.txt" if host.waiting_for == "robots" else "fetching"
+        pace = f", {host.load:.1f} at a time" if host.load is not None else ""
+        return "asking robots.txt" if host.waiting_for == "robots" else f"fetching{pace}"
     if host.waiting_for is None:
         return "ready"
     failures = f" after {plural(host.failures, 'failure')}" if host.failures else ""

@@ -60,9 +60,11 @@ class Admitter:
         if found.kind.guide:
             run.discovery.let_in(found, len(new))
 
-    async def admit_listed(self, now: float) -> None:
-        """Let in some of what guides list: a long list takes several rounds, and nothing else waits for it."""
-        room = _LISTED_AT_ONCE
+    async def admit_listed(self, now: float) -> bool:
+        """Let in some of what guides list: a long list takes several rounds, and nothing else waits for it.
+
+        True if final pages were opened again, because a guide says that they changed."""
+        room, opened = _LISTED_AT_ONCE, False
         while self._listed and room > 0:
             guide, rest = self._listed[0].guide, self._listed[0].rest
             found = rest.popleft()
@@ -72,12 +74,22 @@ class Admitter:
             room -= len(found.urls)
             if found.kind is LeaseKind.PAGE:
                 self._frontier.guiding.count(guide, found.urls)
+                opened |= await self._relist(now, found)
             await self.admit(now, [found])
             failpoint("guide-half-listed")
             if not rest:
                 self._listed.popleft()
                 self._frontier.guiding.done(now, guide)
                 await self.admit(now, [])
+        return opened
+
+    async def _relist(self, now: float, found: Found) -> bool:
+        dated = ((url, found.hints[url].lastmod) for url in found.urls)
+        lastmods = {url: lastmod for url, lastmod in dated if lastmod is not None}
+        pages = await self._store.relist(found.source, lastmods) if lastmods else []
+        self._frontier.reopen(now, pages)
+        await self.restore(now, self._frontier.homeless())
+        return bool(pages)
 
     async def _admit_for(self, now: float, source: int, found: list[Found]) -> list[Found]:
         run = self._frontier.queues.runs[source]

@@ -101,7 +101,8 @@ class Dispatcher:
         found = self._settle(now, outcomes, await self._evidence(outcomes))
         self.frontier.expire(now)
         await self._admitter.admit(now, found)
-        await self._admitter.admit_listed(now)
+        if await self._admitter.admit_listed(now):
+            await self._recount()
         self._judge.look(now)
         await self._end_drained()
         leases, answer = self._lease(now)
@@ -260,9 +261,12 @@ class Dispatcher:
         await self._commit(self._clock.now())
         reopened = await self._store.reopen_folds(run.id)
         if reopened:
-            self.tally.reopened(reopened)
             run.queued += reopened
             run.parked = True
+            await self._recount()
+
+    async def _recount(self) -> None:
+        self.tally.recount([await self._store.counts(run.id) for run in self.frontier.runs()])
 
 
 def _seeds(source: Source) -> Found:

@@ -11,6 +11,7 @@ from gossamer.flow.dispatch import Dispatcher
 from gossamer.flow.governor import Governor
 from gossamer.flow.ingest import Ingest
 from gossamer.frontier.policy import Rules
+from gossamer.frontier.scoring import Scorer
 from gossamer.model import ChangeCounts, EndReason, HostStatus, Source, SourceState, Stats, Summary
 from gossamer.ports import Bus, Clock, Store
 
@@ -22,6 +23,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     commit_target: float = 0.05
     stop_grace: float = 2.0
     duration: float | None = None
+    scorer: Scorer | None = None
 
 
 class Run:
@@ -33,7 +35,7 @@ class Run:
         self._clock = clock
         self._options = options
         governor = Governor(options.rules.concurrency, options.commit_target)
-        self.dispatcher = Dispatcher(store, bus, clock, options.rules, governor)
+        self.dispatcher = Dispatcher(store, bus, clock, options.rules, governor, options.scorer)
         self._stopped: EndReason | None = None
         self._stop_by = 0.0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 
 from gossamer.frontier.turns import SourceRun
 from gossamer.model import Batch, Change, Counts, LeaseKind, Settled, State
@@ -53,9 +54,12 @@ class Tally:
         if settled.state is State.FAILED:
             self.errors.append((settled.url, settled.error or ""))
 
-    def reopened(self, pages: int) -> None:
-        """So many skipped pages are looked at again."""
-        self._final[State.SKIPPED] -= pages
+    def recount(self, counts: Iterable[Counts]) -> None:
+        """Final pages were opened again: take the counts of all sources anew."""
+        self._final = dict.fromkeys(self._final, 0)
+        self._bytes = self._tokens = 0
+        for each in counts:
+            self.begin(each)
 
     def counts(self, runs: list[SourceRun]) -> Counts:
         return Counts(

@@ -113,6 +113,10 @@ class Admission:
         else:
             self._enqueue(now, run, page)
 
+    def reopen(self, now: float, pages: Iterable[PendingPage]) -> None:
+        for page in pages:
+            self._let_in(now, self._queues.runs[page.source], page)
+
     def _at_home(self, run: SourceRun, host: str) -> bool:
         return self._hosts.get(host) is not None and host in run.patterns
 
@@ -135,7 +139,7 @@ class Admission:
                 self._enqueue(now, run, page)
 
     def _enqueue(self, now: float, run: SourceRun, page: PendingPage) -> None:
-        budgeted = page.kind is LeaseKind.PAGE and page.depth > 0
+        budgeted = page.kind is LeaseKind.PAGE and page.depth > 0 and page.previous is None
         tallies = run.tallies(page.host) if budgeted else None
         if tallies is not None and not tallies.admit(page.url):
             run.deferred += 1
@@ -218,9 +222,10 @@ class Admission:
         self._ledger.ended(run, page, State.SKIPPED, reason, error)
 
     def _judge_unlisted(self, now: float, run: SourceRun, page: PendingPage) -> None:
-        if run.discovery.follows(page.host) is False:
+        follows = run.discovery.follows(page.host)
+        if follows is False:
             self._end(run, page, Why.UNLISTED, run.discovery.why_not)
-        else:
+        elif follows or not run.discovery.reads:
             self._requeue(now, run, page)
 
     def _judge_budget(self, now: float, run: SourceRun, page: PendingPage) -> None:

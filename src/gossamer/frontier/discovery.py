@@ -66,6 +66,8 @@ class Discovery:
                 self._opened(guide.kind, about)
             elif guide.kind is LeaseKind.SITEMAP:
                 self._listed[about] += guide.listed
+            elif guide.kind in _SERVICES:
+                self._taken += guide.listed
             if guide.kind is LeaseKind.SITEMAP:
                 self._asked.add(about)
 
@@ -99,12 +101,12 @@ class Discovery:
 
     def robots_known(self, host: str, sitemaps: Sequence[str]) -> list[Found]:
         """The sitemaps that robots.txt names, and the first well-known place."""
-        if not self._by_sitemap or host in self._asked or host not in self._hosts:
-            return []
-        self._asked.add(host)
         named = list(filter(None, map(normalise, sitemaps)))
         if named:
             self._named.add(host)
+        if not self._by_sitemap or host in self._asked or host not in self._hosts:
+            return []
+        self._asked.add(host)
         places = dict.fromkeys([*named, *sitemap_places(host)[:1]])
         return [self._found(LeaseKind.SITEMAP, tuple(places), host)]
 
@@ -181,22 +183,25 @@ class Discovery:
             self._open[about] -= 1
             if not self._open[about] and SeedFrom.AUTO in self._wanted:
                 self._decide(about, links=not self._listed[about])
-        if not self._total_open and not self._follow_somewhere:
-            self.decided += self._hosts
+        if not self._total_open and SeedFrom.LINKS not in self._wanted:
+            self.decided += (host for host in self._hosts if self.follows(host) is False)
 
     # -- which road is taken
 
     @property
-    def _follow_somewhere(self) -> bool:
-        return bool(self._wanted & {SeedFrom.AUTO, SeedFrom.LINKS})
+    def reads(self) -> bool:
+        """More may yet be listed."""
+        return self._total_open > 0
 
     def follows(self, host: str) -> bool | None:
         """Whether a page of this host that only links lead to is wanted; None while that is open."""
         if SeedFrom.LINKS in self._wanted:
             return True
         if SeedFrom.AUTO in self._wanted:
-            return self._roads.get(host) if host in self._hosts else True
-        return None if self._total_open else False
+            road = self._roads.get(host) if host in self._hosts else True
+            if road is not False:
+                return road
+        return None if self.reads else False
 
     @property
     def why_not(self) -> str:
@@ -215,4 +220,5 @@ class Discovery:
         if host not in self._roads:
             self._roads[host] = links
             self.facts.append(Road(source=self._source, host=host, links=links))
-            self.decided.append(host)
+            if links:
+                self.decided.append(host)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
 from gossamer.model import Hours
@@ -12,12 +12,16 @@ _DAY = 24 * 60
 
 def opens_in(hours: Hours, wall: float) -> float:
     """Seconds until the hours begin; 0.0 while they last."""
-    here = datetime.fromtimestamp(wall, ZoneInfo(hours.zone))
-    minute = here.hour * 60 + here.minute
-    since_start = (minute - hours.start) % _DAY
-    if since_start < ((hours.end - hours.start) % _DAY or _DAY):
-        return 0.0
-    start = here.replace(hour=hours.start // 60, minute=hours.start % 60, second=0, microsecond=0)
-    if start <= here:
-        start += timedelta(days=1)
-    return max(start.timestamp() - wall, 0.0)
+    # UTC needs no time zone database, which not every machine has.
+    zone = UTC if hours.zone == "UTC" else ZoneInfo(hours.zone)
+    moment = wall
+    # Minute by minute, by the clock on the wall there: a day may lack an hour, or have one twice.
+    while not _open(hours, moment, zone):
+        moment = (moment // 60 + 1) * 60
+    return moment - wall
+
+
+def _open(hours: Hours, wall: float, zone: tzinfo) -> bool:
+    here = datetime.fromtimestamp(wall, zone)
+    since_start = (here.hour * 60 + here.minute - hours.start) % _DAY
+    return since_start < ((hours.end - hours.start) % _DAY or _DAY)

@@ -189,6 +189,10 @@ class Frontier:
         self._admission.admit(now, now + self._ahead, candidates, first_id)
         return self.homeless()
 
+    def reopen(self, now: float, pages: Iterable[PendingPage]) -> None:
+        """Pages that were final are to be visited after all."""
+        self._admission.reopen(now, pages)
+
     def fresh(self, source: int, urls: Iterable[str], *, guides: bool = False) -> set[str]:
         """Those URLs that were let in or refused since the last commit: the store does not know them yet."""
         return self._admission.fresh(source, urls, guides=guides)

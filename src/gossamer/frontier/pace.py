@@ -3,42 +3,38 @@
 One number says it all: the load, the requests that the host works on for us at a time, on average. Below 1 it rests
 between two requests, `latency * (1 / load - 1)` seconds; from 1 on it has `int(load)` of them at once.
 
-- Growth is additive: about one more request for each round trip until the first trouble, below 1 in proportion.
-- Trouble is a response time well above the least that was seen, a 429 or 503, a reset, a timeout. It lowers the load
-  at once by a factor, and once for all requests that were under way when it began.
-- The ceiling is the load at which trouble began. Afterwards the load returns in a minute to a plateau below it, stays
-  there with a patience that doubles whenever the ceiling proves true, and only then creeps on, a hundredth a second.
-- A host that throttles counts requests, not load, and may grant a burst first. What it served from one refusal to the
-  next, pauses included, is what it can have granted for good, so that is the ceiling then; and it is approached from
-  below one request at a time, so that finding it costs one refusal and not a volley.
-- Response times are smoothed in logarithms, over as many requests as their noise makes necessary: a few where all pages
-  take the same time, a hundred where they differ wildly. The least is forgotten slowly, sooner when we hardly ask.
+- Until the first trouble the load grows by one request at a time, as soon as the last one is known to do no harm.
+- Trouble is a response time that has risen above the least, a 429 or 503, a reset, a timeout. It lowers the load by a
+  factor, once for all requests that were under way when it began.
+- The ceiling is the load at which trouble began. Afterwards the load returns gradually to a plateau below it, stays
+  there with a patience that doubles whenever the ceiling proves true, and only then creeps on.
+- A host that throttles counts requests, not load, and may have granted a burst first. What it served in the last
+  minute, pauses included, is close to what it grants for good: that is the ceiling then. It is approached slowly, from
+  one request at a time, so that meeting it costs one refusal and not a volley.
 
-A host that was asked for full speed (`adaptive` is false) starts there, and only refusals and failures slow it down.
+There is no least delay: a host that answers in a millisecond and rests for two is idle two thirds of the time. A host
+that was asked for full speed (`adaptive` is false) starts there, and only refusals and failures slow it down.
 """
 
 from __future__ import annotations
 
-from math import exp, inf, log, sqrt
+from math import inf
 
 import msgspec
 
+from gossamer.frontier.latency import Latency
 from gossamer.model import PaceRecord
 
 FIRST_LOAD = 1 / 3
-"""Where an adaptive host starts: it rests for twice its response time. No slower for response times alone."""
+"""Where an adaptive host starts, resting twice its response time; response times alone make it no slower."""
 FIRST_DELAY = 1.0
 """The rest while no response time is known."""
 ROUND = 0.05
-"""One more request at once takes at least this long: a host that answers in a millisecond is not overrun in a few."""
-TROUBLE = log(1.15)
-"""A response time that is certainly so many times the least is trouble."""
-CERTAINTY = 2.5
-"""Standard errors."""
+"""One more request at once takes at least these seconds, however fast the answers are."""
 PLATEAU = 0.8
-"""Of the ceiling: where to stay."""
-WINDOW = 60.0
-"""Seconds of which it is known how much was served."""
+"""Of the ceiling."""
+WINDOW, MEMORY = 60.0, 600.0
+"""Seconds after which what was served, and the least response time, are half and mostly forgotten."""
 MOST_PATIENCE = 3600.0
 
 
@@ -50,7 +46,7 @@ class Caution(msgspec.Struct, frozen=True, kw_only=True):
     recovery: float
     """Seconds until it is back on the plateau."""
     patience: float
-    """Seconds before it looks beyond, to begin with."""
+    """Seconds until it looks beyond, the first time."""
     creep: float
     """Share by which it grows in a second then."""
 
@@ -58,124 +54,35 @@ class Caution(msgspec.Struct, frozen=True, kw_only=True):
 LIGHT = Caution(factor=0.7, recovery=15.0, patience=60.0, creep=0.02)
 """Slow answers."""
 GRAVE = Caution(factor=0.5, recovery=60.0, patience=300.0, creep=0.005)
-"""None, or refusals."""
-
-
-class Latency:
-    """The response time under one load, and the least under any: in logarithms, where twice and half are as far."""
-
-    __slots__ = ("_answers", "_last", "_least", "_mean", "_seen", "_variance")
-
-    def __init__(self, least: float | None) -> None:
-        self._least = log(least) if least else None
-        self._mean: float | None = None
-        self._last = 0.0
-        self._answers = 1
-        self._variance = 0.02
-        self._seen = 0
-
-    @property
-    def seconds(self) -> float | None:
-        return None if self._mean is None else exp(self._mean)
-
-    @property
-    def least(self) -> float | None:
-        return None if self._least is None else exp(self._least)
-
-    @property
-    def enough(self) -> float:
-        """Answers that make the mean as certain as trouble needs it."""
-        return min(max(self._variance * (CERTAINTY / TROUBLE) ** 2, 4.0), 400.0)
-
-    @property
-    def settled(self) -> bool:
-        return self._seen >= self.enough
-
-    @property
-    def _doubt(self) -> float:
-        """How far off the mean may be."""
-        return CERTAINTY * sqrt(self._variance / min(self._seen, 4 * self.enough))
-
-    @property
-    def risen(self) -> bool:
-        if self._mean is None or self._least is None or self._seen < max(self.enough / 4, 3):
-            return False
-        return self._mean - self._doubt > self._least + TROUBLE
-
-    def take(self, seconds: float, forget: float) -> None:
-        """One answer more. `forget` is the share of the distance by which the least follows."""
-        value = log(max(seconds, 1e-4))
-        if self._mean is None:
-            self._mean = self._last = value
-        self._seen += 1
-        self._answers += 1
-        # Half the square of the step between two answers is their variance, whatever the mean does meanwhile.
-        square = min((value - self._last) ** 2 / 2, 9.0)
-        self._variance += max(0.02, 1 / self._answers) * (square - self._variance)
-        self._last = value
-        # One page that takes ten times as long is a slow page, not a slow host.
-        self._mean += min(max(value - self._mean, -0.7), 0.7) / min(self._seen, 2 * self.enough)
-        if self.settled:
-            here = self._mean + self._doubt
-            least = here if self._least is None else self._least
-            self._least = min(here, least + min(forget, 1.0) * (here - least))
-
-    def restart(self) -> None:
-        """What follows is another load, so it is measured afresh."""
-        self._seen = 0
+"""Refusals, or no answers."""
 
 
 class Pace:
-    __slots__ = (
-        "_calm",
-        "_caution",
-        "_ceiling",
-        "_fresh_from",
-        "_last",
-        "_latency",
-        "_load",
-        "_patience",
-        "_peak",
-        "_served",
-        "_since",
-        "_slope",
-        "_troubled_at",
-        "adaptive",
-        "max_delay",
-        "most",
-    )
-
     def __init__(self, most: int, max_delay: float, *, adaptive: bool, record: PaceRecord | None = None) -> None:
         self.most = most
         self.max_delay = max_delay
         self.adaptive = adaptive
-        self._load = FIRST_LOAD if adaptive else float(most)
-        self._ceiling: float | None = None
+        self._load = _first_load(most, record, adaptive=adaptive)
+        self._ceiling = record.ceiling if record else None
         self._caution = GRAVE
         self._patience = GRAVE.patience
-        self._slope = 0.0
+        self._patient_until = inf
         self._calm = True
         """Whether it has been well since the last trouble."""
         self._troubled_at = -inf
         self._fresh_from = -inf
         """Requests that began later tell of the load as it is now."""
-        self._last = self._since = -inf
-        self._served = 0.0
-        self._peak = 1.0
-        self._latency = Latency(record.least_latency if record else None)
-        if record:
-            self._restore(record)
-
-    def _restore(self, record: PaceRecord) -> None:
-        # Without a least response time nobody has looked at it: the load was asked for, not found.
-        found = record.load if record.least_latency or not self.adaptive else min(record.load, FIRST_LOAD)
-        self._load = min(found, self.most)
-        self._ceiling = record.ceiling
+        self._latency = Latency(record.least_latency if record and adaptive else None)
+        self._last_answer = -inf
+        self._peak = max(self._load, 1.0)
+        self._served, self._since = 0.0, inf
+        """Answers since when."""
         self._aim()
 
     @property
     def record(self) -> PaceRecord:
-        return PaceRecord(load=self._load, ceiling=self._ceiling, least_latency=self._latency.least)
+        least = self._latency.least if self.adaptive else None
+        return PaceRecord(load=self._load, ceiling=self._ceiling, least_latency=least)
 
     @property
     def cap(self) -> int:
@@ -192,29 +99,30 @@ class Pace:
 
     def answered(self, now: float, started: float, latency: float, in_flight: int) -> None:
         """A request ended well, with so many of them out, itself included."""
-        elapsed = min(max(now - self._last, 0.0), 1.0)
-        self._last = now
+        elapsed = min(max(now - self._last_answer, 0.0), 1.0)
+        self._last_answer = now
         self._peak = max(in_flight, self._peak + 0.05 * (in_flight - self._peak))
         self._count(now, started)
         if started <= self._fresh_from:
             return
         # What it takes with hardly any load is what it takes.
-        self._latency.take(latency, 1.0 if self._load <= FIRST_LOAD else elapsed / 600)
+        self._latency.take(latency, 1.0 if self._load <= FIRST_LOAD else elapsed / MEMORY)
         if self.adaptive and self._latency.risen:
             self._slowed(now)
             return
         self._calm = self._calm or self._latency.settled
-        if self._peak >= 0.8 * self.cap:
+        if self._calm and self._peak >= PLATEAU * self.cap:
             self._grow(now, elapsed)
 
     def throttled(self, now: float, started: float) -> None:
         """The host asked for less."""
         if started <= self._troubled_at:
             return
-        served = self._served / max(now - self._since, 1e-3) * (self._latency.seconds or 0.0)
-        self._trouble(now, GRAVE, min(self._load, self._peak, served or inf))
+        served = self._served / max(now - self._since, 1e-3) * (self._latency.seconds or 0.0) or inf
+        self._trouble(now, GRAVE, min(self._load, self._peak))
+        self._ceiling = min(self._ceiling or inf, served)
         self._served, self._since = 0.0, now
-        self._lower(now, min(GRAVE.factor * min(self._load, self._ceiling or inf), FIRST_LOAD))
+        self._lower(now, min(GRAVE.factor * min(self._load, self._ceiling), FIRST_LOAD))
 
     def failed(self, now: float, started: float) -> None:
         """The host broke off, or did not answer in time."""
@@ -227,18 +135,43 @@ class Pace:
             self._trouble(now, LIGHT, self._borne)
             self._lower(now, max(LIGHT.factor * self._load, FIRST_LOAD))
 
-    @property
-    def _borne(self) -> float:
-        """The ceiling, after trouble that need not be our doing: one that held before is not given up at once."""
-        return max(min(self._load, self._peak), 0.9 * (self._ceiling or 0.0))
-
     def _count(self, now: float, started: float) -> None:
         """How much was served since when; of more than a minute half is forgotten."""
-        if self._since == -inf:
+        if self._since == inf:
             self._since = started
+            self._patient_until = now + self._patience
         self._served += 1
         if now - self._since > WINDOW:
             self._served, self._since = self._served / 2, (self._since + now) / 2
+
+    @property
+    def _probing(self) -> bool:
+        return self._ceiling is not None and self._load > 1.01 * PLATEAU * self._ceiling
+
+    @property
+    def _borne(self) -> float:
+        """The ceiling, after trouble that need not be our doing: one that held so far is not given up at once."""
+        here = min(self._load, self._peak)
+        return here if self._ceiling is None or self._probing else max(here, 0.9 * self._ceiling)
+
+    def _trouble(self, now: float, caution: Caution, ceiling: float) -> None:
+        if self._calm:
+            self._patience = min(2 * self._patience, MOST_PATIENCE) if self._probing else caution.patience
+            self._ceiling = ceiling
+        self._calm = False
+        self._caution = caution
+        self._troubled_at = now
+        self._patient_until = now + self._patience
+
+    def _lower(self, now: float, load: float) -> None:
+        latency = self._latency.seconds or ROUND
+        self._load = max(load, latency / (latency + self.max_delay))
+        self._aim()
+        self._measure_afresh(now)
+
+    def _aim(self) -> None:
+        below = PLATEAU * self._ceiling - self._load if self._ceiling is not None else 0.0
+        self._slope = max(below, 0.0) / self._caution.recovery
 
     def _grow(self, now: float, elapsed: float) -> None:
         cap = self.cap
@@ -255,29 +188,16 @@ class Pace:
         below = PLATEAU * self._ceiling - self._load
         if below > 0:
             return min(self._slope * elapsed, below)
-        if now - self._troubled_at < self._patience:
-            return 0.0
-        return self._load * min(self._caution.creep * elapsed, step)
-
-    def _trouble(self, now: float, caution: Caution, ceiling: float) -> None:
-        if self._calm:
-            proved = self._ceiling is not None and self._load >= PLATEAU * self._ceiling
-            self._patience = min(2 * self._patience, MOST_PATIENCE) if proved else caution.patience
-            self._ceiling = ceiling
-        self._calm = False
-        self._caution = caution
-        self._troubled_at = now
-
-    def _lower(self, now: float, load: float) -> None:
-        latency = self._latency.seconds or ROUND
-        self._load = max(load, latency / (latency + self.max_delay))
-        self._aim()
-        self._measure_afresh(now)
+        return self._load * min(self._caution.creep * elapsed, step) if now > self._patient_until else 0.0
 
     def _measure_afresh(self, now: float) -> None:
         self._fresh_from = now
         self._latency.restart()
 
-    def _aim(self) -> None:
-        if self._ceiling is not None:
-            self._slope = max(PLATEAU * self._ceiling - self._load, 0.0) / self._caution.recovery
+
+def _first_load(most: int, record: PaceRecord | None, *, adaptive: bool) -> float:
+    if record is None:
+        return FIRST_LOAD if adaptive else float(most)
+    # Without a least response time nobody listened to it: that load was asked for, not found.
+    heard = record.least_latency is not None or not adaptive
+    return min(record.load if heard else min(record.load, FIRST_LOAD), most)

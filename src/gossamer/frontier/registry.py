@@ -157,4 +157,5 @@ def _status(host: Host, now: float) -> HostStatus:
         wait=wait,
         failures=host.failures,
         last_error=host.last_error if host.failures else None,
+        load=host.pace.record.load if host.pace and host.pace.adaptive else None,
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from gossamer.frontier.revisit import interval
+from gossamer.frontier.scoring import changing
 from gossamer.frontier.turns import SourceRun
-from gossamer.model import Change, LeaseKind, PendingPage, Previous, Revisited, Settled, State
+from gossamer.model import MAX_RANK, Change, LeaseKind, Order, PendingPage, Previous, Revisited, Settled, State
 
 GONE = (404, 410)
 
@@ -18,9 +19,9 @@ def returned(run: SourceRun, page: PendingPage, fact: Settled, wall: float) -> S
         return fact
     if page.previous is None:
         change = Change.ADDED if run.source.round > 1 and fact.state is State.COMPLETED else None
-        due = wall + run.source.spec.revisit.first
+        due = wall + interval(run.source.spec.revisit, 0, 0, 0.0)
         return msgspec.structs.replace(fact, change=change, due_at=due)
-    return _again(run, page.previous, _kept(page.previous, fact), wall)
+    return _again(run, page, page.previous, _kept(page.previous, fact), wall)
 
 
 def _kept(previous: Previous, fact: Settled) -> Settled:
@@ -30,10 +31,10 @@ def _kept(previous: Previous, fact: Settled) -> Settled:
     return fact
 
 
-def _again(run: SourceRun, previous: Previous, fact: Settled, wall: float) -> Settled:
+def _again(run: SourceRun, page: PendingPage, previous: Previous, fact: Settled, wall: float) -> Settled:
     told = fact.revisit is not None and fact.revisit.unchanged
     content_changed = not told and _content_changed(previous, fact)
-    same = told or (fact.state is previous.state and fact.reason == previous.reason and not content_changed)
+    same = told or (_verdict(fact) == _verdict(previous) and not content_changed)
     visits, changes = previous.visits + 1, previous.changes + content_changed
     wait = interval(run.source.spec.revisit, visits, changes, max(wall - previous.since, 0.0))
     return msgspec.structs.replace(
@@ -41,14 +42,27 @@ def _again(run: SourceRun, previous: Previous, fact: Settled, wall: float) -> Se
         revisit=Revisited(unchanged=same, content_changed=content_changed),
         change=None if same else _change(previous, fact),
         due_at=wall + wait,
+        rank=_turn(run, page, visits, changes),
     )
+
+
+def _turn(run: SourceRun, page: PendingPage, visits: int, changes: int) -> int | None:
+    """Best first: where a page that changes often stands in the next round."""
+    if run.source.spec.order is not Order.BEST or page.previous is None or page.rank >= MAX_RANK:
+        return None
+    before = page.previous.changes / page.previous.visits if page.previous.visits else None
+    return changing(page.rank, before, changes / visits)
 
 
 def _content_changed(previous: Previous, fact: Settled) -> bool:
     if fact.state is not State.COMPLETED or fact.promoted:
         # A page is only deferred when it does not say what it said before.
         return fact.promoted
-    return fact.document is not None and fact.document.hash != previous.hash
+    return fact.document is not None and previous.hash is not None and fact.document.hash != previous.hash
+
+
+def _verdict(page: Settled | Previous) -> tuple[State, str | None, str | None]:
+    return page.state, page.reason, page.target
 
 
 def _change(previous: Previous, fact: Settled) -> Change | None:

@@ -98,3 +98,9 @@ def raised(rank: int, mentions: int) -> int:
     What waits for something other than its turn stays where it is.
     """
     return rank if rank >= MAX_RANK else int(rank * _CLOSER ** max(mentions, 0))
+
+
+def changing(rank: int, before: float | None, now: float) -> int:
+    """The place of a page in the next round, when the share of visits that found it changed is another than before."""
+    moved = rank - round(CHANGES * (_share(now) - _share(before)) * (MAX_RANK - 1))
+    return min(max(moved, 0), MAX_RANK - 1)

@@ -74,7 +74,7 @@ class Settled(msgspec.Struct, frozen=True, kw_only=True):
     listed: int = 0
     """Of a guide: the URLs that it listed and that are in scope."""
     rank: int | None = None
-    """Of a page that is pending again: its new place, where that is another."""
+    """Its new place, where that is another: in the queue, if it is pending again, or in the next round."""
     revisit: Revisited | None = None
     """Of a page that was visited before."""
     due_at: float | None = None

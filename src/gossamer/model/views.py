@@ -31,6 +31,8 @@ class HostStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds still to go."""
     failures: int = 0
     last_error: str | None = None
+    load: float | None = None
+    """Where its pace adapts: the requests that it works on for us at a time, on average."""
 
 
 class Stats(msgspec.Struct, frozen=True, kw_only=True):

@@ -134,6 +134,10 @@ _UNREAD_BY_URL = f"{_BY_URL} BETWEEN 1048576 AND {Deferral.CANONICAL.rank - 1}"
 _QUEUED_BY_URL = f"{_BY_URL} < 1048576"
 
 
+def pending_by_id(db: apsw.Connection, ids: Sequence[int]) -> list[PendingPage]:
+    return _pending_pages.decode(db.execute(_BY_ID, (array(ids),)).get)
+
+
 def deferred(db: apsw.Connection, source: int, asked: Sequence[str]) -> list[PendingPage]:
     ids = db.execute(_UNREAD_BY_URL, (source, array(asked))).get
     return _pending_pages.decode(db.execute(_BY_ID, (ids,)).get)

@@ -4,14 +4,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import apsw
+import msgspec
 
 from gossamer.adapters.store_sqlite.migrations import transaction
 from gossamer.adapters.store_sqlite.numbers import STATE_NAMES
-from gossamer.adapters.store_sqlite.reading import array, sources
-from gossamer.model import Deferral, FoldEnd, Source, Why
+from gossamer.adapters.store_sqlite.reading import array, pending_by_id, sources
+from gossamer.model import Deferral, FoldEnd, PendingPage, Source, Why
 from gossamer.ports import StorageError
 
 _MOST_STEPS = 10
@@ -55,6 +56,31 @@ def begin_round(db: apsw.Connection, source: int, at: float, due: float | None) 
         db.execute(_OPEN_PAGES, (source, due))
         db.execute(_RECOUNT, (source,))
         return next(each for each in sources(db) if each.id == source)
+
+
+_RELIST = """
+UPDATE pages SET lastmod = listed.value FROM json_each(?2) AS listed
+WHERE source = ?1 AND url = listed.key AND kind = 0 AND lastmod IS NOT listed.value
+"""
+
+_OPEN_LISTED = f"""
+UPDATE pages SET was = state, state = 0, attempts = 0, misses = 0,
+    rank = iif(rank >= 1048576, {_OWN_RANK}, rank)
+FROM json_each(?2) AS listed
+WHERE source = ?1 AND url = listed.key AND kind = 0 AND state >= 2 AND lastmod > coalesce(checked_at, read_at)
+    AND EXISTS (SELECT 1 FROM sources WHERE id = ?1 AND round > 1)
+RETURNING pages.id
+"""
+
+
+def relist(db: apsw.Connection, source: int, lastmods: Mapping[str, float]) -> list[PendingPage]:
+    listed = msgspec.json.encode(lastmods).decode()
+    with transaction(db):
+        db.execute(_RELIST, (source, listed))
+        opened = [page for (page,) in db.execute(_OPEN_LISTED, (source, listed))]
+        if opened:
+            db.execute(_RECOUNT, (source,))
+        return pending_by_id(db, opened)
 
 
 _FOLDS = f"('{Why.CANONICAL}', '{Why.DUPLICATE}', '{Why.NEAR_DUPLICATE}')"

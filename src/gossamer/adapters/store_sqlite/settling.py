@@ -46,8 +46,8 @@ _FINISH_PAGES = Bulk(
     "checked_at = iif(new.column7 IS NULL, checked_at, new.column14), "
     "changed_at = iif(new.column18, new.column14, changed_at), visits = visits + new.column17, "
     "changes = changes + new.column18, misses = new.column19, due_at = new.column20, listed = new.column21, "
-    "was = NULL, token = NULL, deadline = NULL FROM (",
-    21,
+    "rank = coalesce(new.column22, rank), was = NULL, token = NULL, deadline = NULL FROM (",
+    22,
     ") AS new WHERE pages.id = new.column1 AND +pages.state < 2",
 )
 
@@ -74,8 +74,8 @@ _CONFIRM_PAGES = Bulk(
     "target = iif(kind = 0, coalesce(new.column4, target), target), etag = coalesce(new.column5, etag), "
     "last_modified = coalesce(new.column6, last_modified), checked_at = new.column7, "
     "read_at = coalesce(new.column8, read_at), due_at = coalesce(new.column9, due_at), visits = visits + 1, "
-    "misses = 0, was = NULL, token = NULL, deadline = NULL FROM (",
-    9,
+    "rank = coalesce(new.column10, rank), misses = 0, was = NULL, token = NULL, deadline = NULL FROM (",
+    10,
     ") AS new WHERE pages.id = new.column1 AND +pages.state < 2 AND pages.was IS NOT NULL",
 )
 
@@ -209,6 +209,7 @@ def _finish(db: apsw.Connection, facts: Sequence[Settled]) -> int:
                 (fact.revisit or _FIRST_VISIT).misses,
                 fact.due_at,
                 fact.listed,
+                fact.rank,
             )
             for fact in facts
         ],
@@ -253,6 +254,7 @@ def _confirm(db: apsw.Connection, facts: Sequence[Settled]) -> int:
                 fact.finished_at,
                 _read_at(fact),
                 fact.due_at,
+                fact.rank,
             )
             for fact in facts
         ],
@@ -264,8 +266,10 @@ def _read_at(fact: Settled) -> float | None:
 
 
 def _save_documents(db: apsw.Connection, latest: _Sorted) -> None:
-    """What a page says now: that of a page that says nothing any more is gone."""
-    _SAVE_DOCUMENTS.run(db, [(fact.page, pack(fact.document)) for fact in latest.finished if fact.document is not None])
+    """What a page says now: that of a page that says nothing any more is gone. One with the same text may have other
+    links."""
+    read = latest.finished + latest.confirmed
+    _SAVE_DOCUMENTS.run(db, [(fact.page, pack(fact.document)) for fact in read if fact.document is not None])
     kept = [fact for fact in latest.promoted if fact.state is State.COMPLETED]
     if kept:
         db.execute(_KEEP_DRAFTS, (_pages(kept),))

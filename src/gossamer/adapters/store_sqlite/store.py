@@ -232,6 +232,9 @@ class SqliteStore:
     async def begin_round(self, source: int, at: float, due: float | None = None) -> Source:
         return await self._run(rounds.begin_round, source, at, due)
 
+    async def relist(self, source: int, lastmods: Mapping[str, float]) -> list[PendingPage]:
+        return await self._run(rounds.relist, source, lastmods)
+
     async def reopen_folds(self, source: int) -> int:
         return await self._run(rounds.reopen_folds, source)
 

@@ -158,6 +158,20 @@ class StoreFoldsContract(Mortal):
         assert await store.reopen_folds(source) == 0
         assert (await record_of(store, page)).state is State.SKIPPED
 
+    async def test_a_fold_into_a_page_that_was_read_for_the_first_time_later_is_not_opened(
+        self, store: Store, source: int
+    ) -> None:
+        page, target = await new_pages(store, source, "/page", "/target")
+        facts = [folded(page, target), settled(target, document=says("target"), finished_at=2_000.0)]
+        await store.commit(Batch(settled=facts))
+        assert await store.reopen_folds(source) == 0
+
+    async def test_a_fold_into_what_is_no_page_is_not_opened(self, store: Store, source: int) -> None:
+        (page,) = await new_pages(store, source, "/page")
+        away = settled(page, State.SKIPPED, reason=Why.CANONICAL, target="https://away.test/", document=says("page"))
+        await store.commit(Batch(settled=[away]))
+        assert await store.reopen_folds(source) == 0
+
     async def test_a_fold_into_a_page_that_changed_is_opened_once_without_validators(
         self, store: Store, source: int
     ) -> None:

@@ -177,6 +177,14 @@ class StoreGuidesContract(Mortal):
         assert await store.counts(source) == Counts(completed=1, bytes=9)
         assert await store.verify() == []
 
+    async def test_a_promoted_page_leads_further_and_a_deferred_one_does_not(self, store: Store, source: int) -> None:
+        page, waits = await new_pages(store, source, "/a", "/b")
+        links = (f"{HOST}/c",)
+        await store.commit(Batch(settled=[_deferred(each, document=says("x", links=links)) for each in (page, waits)]))
+        await store.commit(Batch(settled=[_promoted(page, State.COMPLETED)]))
+        (detour,) = await store.detours(source, {page.url: -1, waits.url: -1})
+        assert (detour.page, detour.final, detour.links) == (page.id, True, links)
+
     async def test_a_page_may_be_deferred_and_promoted_in_one_commit(self, store: Store, source: int) -> None:
         (page,) = await new_pages(store, source, "/a")
         mark = Fingerprint(body=b"a", sketch=b"12345678", bands=(1, 2))

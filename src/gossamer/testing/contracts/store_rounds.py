@@ -284,17 +284,18 @@ class StoreRoundsContract(Mortal):
 
     async def test_the_feed_tells_each_change_with_the_texts_around_it(self, store: Store, source: int) -> None:
         (page,) = await completed_pages(store, source, "/a")
-        texts = ["second", "third"]
+        texts = ["second", "third", "fourth"]
         for round_, text in enumerate(texts, start=2):
             await store.begin_round(source, 1_000.0 * round_)
             fact = changed(page, document=says(text), change=Change.CHANGED, finished_at=1_000.0 * round_)
             await store.commit(Batch(settled=[fact]))
-        second, third = await feed(store, source)
+        second, third, fourth = await feed(store, source)
         assert (second.before, second.after, second.title, second.round) == ("/a", "second", "Second", 2)
         assert (third.before, third.after, third.title, third.round) == ("second", "third", "Third", 3)
         assert (third.hash, third.previous_hash, third.at) == ("hash of third", "hash of second", 3_000.0)
-        assert await feed(store, source, after=second.sequence) == [third]
-        assert await feed(store, source, since=2_500.0) == [third]
+        assert (fourth.before, fourth.after) == ("third", "fourth")
+        assert await feed(store, source, after=second.sequence) == [third, fourth]
+        assert await feed(store, source, since=3_500.0) == [fourth]
         assert await store.changes([source], 0, 0.0, 1) == [second]
         assert await feed(store, source + 1) == []
 

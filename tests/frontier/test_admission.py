@@ -1,0 +1,437 @@
+"""The door in: what is deferred, which road is better, and what becomes of what waited."""
+
+from __future__ import annotations
+
+import pytest
+
+from gossamer.model import (
+    MAX_RANK,
+    Deferral,
+    Discovery,
+    Fingerprint,
+    Folding,
+    Guide,
+    Learnt,
+    LeaseKind,
+    Moved,
+    PendingPage,
+    Reading,
+    SeedFrom,
+    State,
+    Traps,
+)
+from tests.frontier.makers import HOST, Play, document, source
+
+DEPTH, NOFOLLOW, UNLISTED, BUDGET = (
+    str(each.rank) for each in (Deferral.DEPTH, Deferral.NOFOLLOW, Deferral.UNLISTED, Deferral.BUDGET)
+)
+CANONICAL, MISSING = str(Deferral.CANONICAL.rank), str(Deferral.MISSING.rank)
+BY_SITEMAP = Discovery(seed_from=(SeedFrom.AUTO,))
+
+
+def shallow() -> Play:
+    return Play(source(max_depth=2))
+
+
+def by_sitemap() -> Play:
+    """A source whose sitemap is being read."""
+    play = Play(source(discovery=BY_SITEMAP, max_depth=2))
+    play.follow(play.run.discovery.first())
+    return play
+
+
+def end_sitemap(play: Play, listed: int) -> None:
+    guide = PendingPage(
+        id=99, source=1, url=f"{HOST}/sitemap.xml", host=HOST, depth=0, rank=0, kind=LeaseKind.SITEMAP, target=HOST
+    )
+    play.run.discovery.count(guide, listed)
+    play.run.discovery.read(guide, Guide())
+    play.run.discovery.closed(guide)
+
+
+# -- what is deferred
+
+
+def test_what_only_its_road_forbids_waits_for_another_one() -> None:
+    play = by_sitemap()
+    play.admit("/deep", depth=3)
+    play.admit("/marked", nofollow=True)
+    play.admit("/linked")
+    play.admit("/listed", listed=True)
+    play.admit("/deep-and-marked", depth=3, nofollow=True)
+    play.commit()
+    told = [play.told(path) for path in ("/deep", "/marked", "/linked", "/deep-and-marked")]
+    assert told == [DEPTH, NOFOLLOW, UNLISTED, DEPTH]
+    assert play.pages["/listed"].rank < MAX_RANK
+    assert play.adds_up()
+
+
+def test_what_no_road_makes_better_is_refused_at_once() -> None:
+    play = Play()
+    play.admit("/fine", "/" + "x" * 3000)
+    play.commit()
+    assert play.refused == {"/" + "x" * 3000: "length"}
+    assert list(play.pages) == ["/fine"]
+
+
+def test_where_the_sitemap_is_the_crawl_a_mere_link_is_refused_and_a_listed_page_let_in() -> None:
+    play = by_sitemap()
+    play.commit()
+    end_sitemap(play, listed=1)
+    play.admit("/linked")
+    play.admit("/listed", listed=True)
+    play.commit()
+    assert play.refused == {"/linked": "unlisted"}
+    assert play.pages["/listed"].rank < MAX_RANK
+
+
+# -- better roads
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_road_that_may_be_taken_lets_a_deferred_page_in(committed: bool) -> None:
+    play = shallow()
+    play.admit("/deep", depth=3)
+    play.admit("/marked", nofollow=True)
+    if committed:
+        play.commit()
+    play.another_road("/deep", depth=2)
+    play.another_road("/marked", depth=2)
+    batch = play.commit()
+    assert [(move.depth, move.parent, move.position) for move in batch.moved] == [(2, 77, 5), (2, 77, 5)]
+    assert all(page.rank < MAX_RANK for page in play.pages.values())
+    assert play.adds_up()
+    assert sorted(play.leased(2)) == ["/deep", "/marked"]
+
+
+def test_a_page_that_is_listed_need_not_wait_for_the_sitemap_to_end() -> None:
+    play = by_sitemap()
+    play.admit("/page")
+    play.commit()
+    play.another_road("/page", listed=True)
+    play.commit()
+    assert play.pages["/page"].rank < MAX_RANK
+    assert play.adds_up()
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "ends"),
+    [
+        ({"nofollow": True}, {"nofollow": False}, UNLISTED),
+        ({"nofollow": False}, {"nofollow": True}, UNLISTED),
+        ({"depth": 3}, {"depth": 2}, UNLISTED),
+        ({"depth": 2}, {"depth": 3}, UNLISTED),
+        ({"depth": 3}, {"depth": 2, "nofollow": True}, DEPTH),
+        ({"depth": 2, "nofollow": True}, {"depth": 3}, DEPTH),
+    ],
+)
+def test_of_two_roads_that_both_defer_a_page_the_better_one_counts_in_any_order(
+    first: dict[str, int], then: dict[str, int], ends: str
+) -> None:
+    play = by_sitemap()
+    play.admit("/page", **first)  # type: ignore[arg-type] (a table of both kinds)
+    play.commit()
+    play.another_road("/page", **then)  # type: ignore[arg-type]
+    play.commit()
+    assert play.told("/page") == ends
+    assert play.adds_up()
+
+
+def test_of_two_equal_roads_the_shorter_one_counts_and_a_longer_one_changes_nothing() -> None:
+    play = shallow()
+    play.admit("/page", depth=5)
+    play.commit()
+    play.another_road("/page", depth=4)
+    play.another_road("/page", depth=5)
+    moved = play.commit().moved
+    assert moved == [Moved(page=1, depth=4, rank=Deferral.DEPTH.rank, parent=77, position=5)]
+    play.another_road("/page", depth=4)
+    assert not play.commit().moved
+
+
+def test_a_page_that_was_let_in_and_found_again_in_the_same_commit_is_queued_once() -> None:
+    play = shallow()
+    play.admit("/page", depth=4)
+    play.commit()
+    page = play.pages["/page"]
+    play.another_road("/page", depth=2)
+    play.pages["/page"] = page
+    play.another_road("/page", depth=1)
+    play.another_road("/page", depth=2)
+    play.commit()
+    assert play.pages["/page"].depth == 1
+    assert play.adds_up()
+    assert play.leased(1) == ["/page"]
+    assert play.run.drained
+
+
+def test_a_page_without_a_budget_waits_on_but_knows_the_shorter_road() -> None:
+    play = Play(source(traps=Traps(path_budget=2)))
+    play.admit(*(f"/n/{number}" for number in range(3)), depth=3)
+    play.commit()
+    assert play.told("/n/2") == BUDGET
+    play.another_road("/n/2", depth=1)
+    play.commit()
+    assert (play.told("/n/2"), play.pages["/n/2"].depth) == (BUDGET, 1)
+    assert play.adds_up()
+
+
+def test_what_was_let_in_or_refused_since_the_last_commit_is_fresh() -> None:
+    play = shallow()
+    long = "/" + "x" * 3000
+    play.admit("/page", long)
+    play.admit("/deep", depth=9)
+    urls = [HOST + path for path in ("/page", long, "/deep", "/other")]
+    assert play.frontier.fresh(1, urls) == set(urls[:3])
+    assert play.frontier.fresh(1, urls, guides=True) == set()
+    assert [page.url for page in play.frontier.fresh_deferred(1, urls)] == [f"{HOST}/deep"]
+    play.commit()
+    assert not play.frontier.fresh(1, urls)
+    assert not play.frontier.fresh_deferred(1, urls)
+
+
+# -- what was deferred is judged
+
+
+def test_pages_that_no_better_road_was_found_to_end_with_their_reason() -> None:
+    play = shallow()
+    play.admit("/deep", depth=3)
+    play.admit("/marked", nofollow=True)
+    play.commit()
+    play.judge("/deep", "/marked")
+    play.commit()
+    assert (play.told("/deep"), play.told("/marked")) == ("skipped depth", "skipped nofollow")
+    assert play.run.drained
+    assert play.adds_up()
+
+
+def test_a_page_that_is_not_too_deep_any_more_is_let_in() -> None:
+    play = shallow()
+    play.admit("/deep", depth=3)
+    play.commit()
+    deeper = Play(source(max_depth=3))
+    deeper.run.deferred = 1
+    deeper.pages = play.pages
+    deeper.judge("/deep")
+    for number, hosts in deeper.frontier.homeless().items():
+        deeper.frontier.restore(0.0, number, hosts, [], [])
+    deeper.commit()
+    assert deeper.pages["/deep"].rank < MAX_RANK
+    assert deeper.adds_up()
+
+
+def test_a_linked_page_is_refused_when_the_sitemap_is_the_crawl_and_fetched_when_links_are() -> None:
+    for listed, told in ((3, "skipped unlisted"), (0, None)):
+        play = by_sitemap()
+        play.admit("/linked")
+        play.commit()
+        end_sitemap(play, listed)
+        play.judge("/linked")
+        play.commit()
+        if told:
+            assert play.told("/linked") == told
+            assert "the sitemap is where pages come from" in (play.ends["/linked"].error or "")
+        else:
+            assert play.pages["/linked"].rank < MAX_RANK
+        assert play.run.deferred == 0
+
+
+def test_a_linked_page_that_is_judged_while_more_is_being_read_waits_on() -> None:
+    play = Play(source(discovery=Discovery(seed_from=(SeedFrom.LLMS,))))
+    play.follow(play.run.discovery.first())
+    play.admit("/linked")
+    play.commit()
+    play.judge("/linked")
+    play.commit()
+    assert play.told("/linked") == UNLISTED
+    assert play.run.deferred == 1
+
+
+# -- budgets
+
+
+def numbered(count: int) -> list[str]:
+    return [f"/n/{number}" for number in range(count)]
+
+
+def read_all(play: Play, *, useful: bool) -> int:
+    """Fetch what is queued; each page brings something new, or nothing."""
+    count = play.run.queued
+    for number in range(count):
+        lease = play.lease()
+        sketch = b"12345678" if useful else b""
+        print_ = Fingerprint(body=f"{lease.url} {number}".encode(), stub=True, sketch=sketch)
+        play.settle(lease, Reading(document=document(text=lease.url), fingerprint=print_))
+    play.commit()
+    return count
+
+
+def run_dry(play: Play) -> None:
+    play.run.dry += 1
+    play.judge(*play.pages)
+    play.commit()
+    assert play.adds_up()
+
+
+def test_a_budget_grows_each_time_the_source_runs_dry_while_its_pages_bring_something_new() -> None:
+    play = Play(source(traps=Traps(path_budget=4)))
+    play.admit(*numbered(30))
+    play.commit()
+    fetched = []
+    while play.pages:
+        fetched.append(read_all(play, useful=True))
+        run_dry(play)
+    assert fetched == [4, 4, 8, 14]
+    assert play.run.drained
+    assert {end.state for end in play.ends.values()} == {State.COMPLETED}
+
+
+def test_a_pattern_that_brings_nothing_new_is_refused_with_what_it_brought() -> None:
+    play = Play(source(traps=Traps(path_budget=4)))
+    play.admit(*numbered(30))
+    play.commit()
+    assert read_all(play, useful=False) == 4
+    run_dry(play)
+    assert not play.pages
+    assert play.told("/n/29") == "skipped trap"
+    assert play.ends["/n/29"].error == "the pattern /n/# brought new content with 0 of 4 pages (budget 4)"
+
+
+def test_a_pattern_that_stops_bringing_anything_new_is_refused_after_it_was_extended() -> None:
+    play = Play(source(traps=Traps(path_budget=4)))
+    play.admit(*numbered(30))
+    play.commit()
+    read_all(play, useful=True)
+    run_dry(play)
+    read_all(play, useful=False)
+    run_dry(play)
+    assert read_all(play, useful=False) == 8
+    run_dry(play)
+    assert not play.pages
+    assert sum(end.state is State.SKIPPED for end in play.ends.values()) == 30 - 16
+
+
+def test_pages_of_other_patterns_and_seeds_are_not_counted() -> None:
+    play = Play(source(traps=Traps(path_budget=2)))
+    play.admit(*numbered(5), depth=0)
+    play.admit("/a", "/b", "/c", "/m/1", "/m/2")
+    play.commit()
+    assert play.run.deferred == 0
+    assert play.run.queued == 10
+
+
+# -- canonical pages that were waited for
+
+
+def waiting(**targets: str) -> Play:
+    """Pages that were read, and wait for the canonical one that each names."""
+    play = Play()
+    play.admit(*(f"/{name}" for name in targets))
+    play.commit()
+    for _ in targets:
+        lease = play.lease()
+        name = lease.url.removeprefix(f"{HOST}/")
+        play.settle(lease, Reading(document=document(text=name, canonical=targets[name])))
+        play.commit()
+    assert all(play.told(f"/{name}") == CANONICAL for name in targets)
+    return play
+
+
+def told_after(play: Play, ends: dict[str, tuple[str, State]]) -> dict[str, str]:
+    names = list(play.pages)
+    play.judge(*names, ends=ends)
+    play.commit()
+    assert play.run.deferred == 0
+    return {name: play.told(name) for name in names}
+
+
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        (State.COMPLETED, "skipped canonical"),
+        (State.FAILED, "completed"),
+        (State.SKIPPED, "completed"),
+        (State.PENDING, "completed"),
+    ],
+)
+def test_a_page_is_folded_into_its_canonical_one_only_if_that_is_there(state: State, told: str) -> None:
+    play = waiting(a="/real")
+    assert told_after(play, {"/real": ("/real", state)}) == {"/a": told}
+    assert play.ends["/a"].promoted
+    assert play.ends["/a"].target == (f"{HOST}/real" if told != "completed" else None)
+
+
+def test_a_canonical_page_that_nobody_knows_is_none() -> None:
+    assert told_after(waiting(a="/real"), {}) == {"/a": "completed"}
+
+
+def test_a_chain_of_canonical_pages_is_folded_into_its_end() -> None:
+    play = waiting(a="/b", b="/c", c="/real")
+    ends = dict.fromkeys(("/b", "/c", "/real"), ("/real", State.COMPLETED))
+    assert told_after(play, ends) == dict.fromkeys(("/a", "/b", "/c"), "skipped canonical")
+
+
+def test_of_a_chain_that_ends_nowhere_no_page_is_lost() -> None:
+    play = waiting(a="/b", b="/c", c="/gone")
+    ends = dict.fromkeys(("/b", "/c", "/gone"), ("/gone", State.FAILED))
+    assert told_after(play, ends) == dict.fromkeys(("/a", "/b", "/c"), "completed")
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_of_pages_that_name_each_other_in_a_ring_exactly_one_is_kept(size: int) -> None:
+    names = "abc"[:size]
+    play = waiting(**{name: f"/{names[(at + 1) % size]}" for at, name in enumerate(names)})
+    ends = {f"/{name}": (f"/{name}", State.PENDING) for name in names}
+    told = told_after(play, ends)
+    assert list(told.values()) == ["completed"] + ["skipped canonical"] * (size - 1)
+
+
+def test_a_page_that_names_one_of_a_ring_is_folded_too() -> None:
+    play = waiting(a="/b", b="/a", c="/b")
+    ends = {f"/{name}": (f"/{name}", State.PENDING) for name in "abc"}
+    assert told_after(play, ends) == {"/a": "completed", "/b": "skipped canonical", "/c": "skipped canonical"}
+
+
+def test_a_canonical_page_that_redirects_back_is_the_page_itself() -> None:
+    assert told_after(waiting(a="/b"), {"/b": ("/a", State.PENDING)}) == {"/a": "completed"}
+
+
+# -- pages that look like `not found`
+
+SAYS_NOTHING = Fingerprint(body=b"nothing here", sketch=b"")
+
+
+def suspected() -> Play:
+    play = Play(source(folding=Folding(learn_parameters=False)))
+    play.admit("/suspect")
+    play.settle(play.lease(), Reading(document=document(text="x"), fingerprint=SAYS_NOTHING, looks_missing=True))
+    play.commit()
+    assert play.told("/suspect") == MISSING
+    return play
+
+
+@pytest.mark.parametrize(
+    ("learnt", "told"),
+    [
+        (Learnt(probed=True, missing=SAYS_NOTHING), "skipped soft-404"),
+        (Learnt(probed=True), "completed"),
+        (Learnt(), "completed"),
+    ],
+)
+def test_a_suspect_is_what_the_host_turned_out_to_say_of_pages_that_do_not_exist(learnt: Learnt, told: str) -> None:
+    play = suspected()
+    host = play.frontier._hosts.get(HOST)
+    assert host is not None
+    host.learnt = learnt
+    play.judge("/suspect", prints={"/suspect": SAYS_NOTHING})
+    play.commit()
+    assert play.told("/suspect") == told
+    assert play.ends["/suspect"].promoted
+    assert play.adds_up()
+
+
+def test_a_suspect_without_a_fingerprint_is_given_the_benefit_of_the_doubt() -> None:
+    play = suspected()
+    play.judge("/suspect")
+    play.commit()
+    assert play.told("/suspect") == "completed"
