@@ -34,6 +34,13 @@ def test_status_as_json_adds_up(gossamer: Gossamer, filled: str) -> None:
     assert source["state"] == "stopped"
 
 
+def test_status_tells_why_pages_were_skipped(gossamer: Gossamer, filled: str) -> None:
+    (source,) = json.loads(gossamer("status", "--json").out)["sources"]
+    assert sum(source["skipped"].values()) == source["counts"]["skipped"]
+    told = ", ".join(f"{count} {reason}" for reason, count in source["skipped"].items())
+    assert f"skipped: {told}" in gossamer("status").out
+
+
 @pytest.mark.parametrize("command", ["status", "verify", "export"])
 def test_a_directory_without_a_store_is_one_clear_line(gossamer: Gossamer, command: str) -> None:
     result = gossamer(command, "--data", "nowhere")

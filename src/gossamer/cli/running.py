@@ -42,6 +42,8 @@ class ReadableStore(Store, Protocol):
         self, source: int, state: State | None = None, after: int = 0, limit: int = 100
     ) -> list[PageInfo]: ...
 
+    async def reasons(self, source: int) -> dict[str, int]: ...
+
 
 def run_crawl(make: Callable[[], Running], settings: Settings, title: str, *, as_json: bool = False) -> int:
     """From the first request to the exit code."""

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import click
 import msgspec
@@ -20,6 +20,8 @@ class SourceStatus(msgspec.Struct, frozen=True):
     source: Source
     counts: Counts
     guides: Sequence[GuideInfo] = ()
+    skipped: Mapping[str, int] = {}
+    """Why, and how many each time."""
 
     @property
     def progress(self) -> float:
@@ -45,6 +47,7 @@ class SourceStatus(msgspec.Struct, frozen=True):
             "round": source.round,
             "round_began_at": source.round_began_at,
             "guides": self.guides,
+            "skipped": self.skipped,
         }
 
 
@@ -67,7 +70,12 @@ def command(loaded: Loaded, as_json: bool) -> None:
 async def _read(settings: Settings) -> list[SourceStatus]:
     async with reading(settings) as store:
         return [
-            SourceStatus(source, await store.counts(source.id), await store.guides(source.id))
+            SourceStatus(
+                source,
+                await store.counts(source.id),
+                await store.guides(source.id),
+                await store.reasons(source.id),
+            )
             for source in await store.sources()
         ]
 
@@ -83,7 +91,7 @@ def _block(status: SourceStatus, width: int) -> list[Text]:
         bar(status.counts, width),
         *flow([*tally(status.counts), Text(size(status.counts.bytes))], width),
         Text(f"{spec.scope.mode.value} scope{limits}{_round(source)}", FAINT),
-        *(Text(line, FAINT) for line in _guides(status.guides)),
+        *(Text(line, FAINT) for line in (*_guides(status.guides), *_skipped(status.skipped))),
         Text(),
     ]
 
@@ -98,3 +106,8 @@ def _guides(guides: Sequence[GuideInfo]) -> Iterator[str]:
         these = [guide for guide in guides if guide.kind is kind]
         if these:
             yield f"{name}: {', '.join(told_guides(these))}"
+
+
+def _skipped(reasons: Mapping[str, int]) -> Iterator[str]:
+    if reasons:
+        yield f"skipped: {', '.join(f'{count:,} {reason}' for reason, count in reasons.items())}"

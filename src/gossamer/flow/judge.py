@@ -71,6 +71,12 @@ class Judge:
             return
         # Some may have been deferred in this very cycle: the store must know them before it is asked.
         await commit(clock.now())
+        await self._judge_dry(clock, run, commit)
+        # What was let in may have ended at once, by what is known by now: then the next ones are judged.
+        while run.deferred and not run.queued:
+            await self._judge_dry(clock, run, commit)
+
+    async def _judge_dry(self, clock: Clock, run: SourceRun, commit: Commit) -> None:
         run.dry += 1
         before = run.deferred
         for kind in _JUDGED:

@@ -190,6 +190,15 @@ def counts(db: apsw.Connection, source: int) -> Counts:
     )
 
 
+_REASONS = """
+SELECT reason, count(*) FROM pages WHERE source = ? AND kind = 0 AND state = 4 GROUP BY reason ORDER BY 2 DESC, 1
+"""
+
+
+def reasons(db: apsw.Connection, source: int) -> dict[str, int]:
+    return dict(db.execute(_REASONS, (source,)))
+
+
 _DEFERRED_COUNT = "SELECT count(*) FROM pages WHERE source = ? AND state = 0 AND rank >= 1048576"
 _GUIDE_COUNT = "SELECT count(*) FROM pages WHERE source = ? AND state = 0 AND kind > 0"
 

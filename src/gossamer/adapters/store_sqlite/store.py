@@ -254,6 +254,10 @@ class SqliteStore:
         """A source's pages with ids beyond `after`, in order of id."""
         return await self._run(records.pages, source, state, after, limit)
 
+    async def reasons(self, source: int) -> dict[str, int]:
+        """Why pages of a source were skipped, and how many each time, the most frequent first."""
+        return await self._run(reading.reasons, source)
+
     async def ancestors(self, page: int) -> list[PageInfo]:
         return await self._run(records.ancestors, page)
 
