@@ -27,7 +27,7 @@ from gossamer.config.settings import possible
 from gossamer.config.since import read_since
 from gossamer.flow.changes import feed
 from gossamer.flow.reader import Reader, is_owed
-from gossamer.flow.rounds import next_round
+from gossamer.flow.rounds import is_over, next_round
 from gossamer.flow.run import Run
 from gossamer.frontier.scoring import Scorer
 from gossamer.model import (
@@ -226,6 +226,8 @@ def visit_again(
         known = _chosen(await _known(store, settings.data, "visit again"), sources, settings.data)
         # Whatever is wrong with the new wishes must be known before the first round begins.
         specs = [changed_spec(source.spec, settings, changed) for source in known]
+        for ingest in make_ingests(settings, store, [source for source in known if is_over(source)]):
+            await ingest.catch_up()
         begun = [await next_round(store, source, time.time(), due=due) for source in known]
         return [
             msgspec.structs.replace(source, spec=msgspec.structs.replace(spec, out=source.spec.out))

@@ -6,11 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.testing.maze import Maze, MazeServer
 from gossamer.testing.web import Behaviour, Feature, Web, WebServer, make_web
 from tests.crash.crawler import Crawler
+from tests.crash.mazes import FLAGS, MazeInquest
 from tests.crash.webs import WebInquest
 
 DELAY = 0.02
+SHORT_DELAY = 0.005
+"""Where there are many pages."""
 FEATURES = {Feature.DISALLOWED, Feature.GZIP, Feature.MISSING, Feature.NOFOLLOW, Feature.NOINDEX, Feature.STYLES}
 
 
@@ -31,6 +35,12 @@ class Rehearsal:
         speeds = {number: Behaviour(latency=0.01 * number) for number in range(3)}
         web = make_web(seed, hosts=3, pages_per_host=8, features=FEATURES, behaviours=speeds)
         return self.of(web, processes=processes)
+
+    def lost(self, maze: Maze) -> MazeInquest:
+        """In a maze, by links or by its sitemaps."""
+        server = self._servers.enter_context(MazeServer(maze))
+        crawler = Crawler(server, self._folder, "--delay", str(SHORT_DELAY), *FLAGS, processes=1)
+        return MazeInquest(crawler, server, delay=SHORT_DELAY)
 
     def close(self) -> None:
         self._servers.close()

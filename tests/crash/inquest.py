@@ -38,8 +38,14 @@ class Inquest(ABC):
         self.delay = delay
         self.in_flight: Counter[str] = Counter()
         """How many deaths met a URL while it was being fetched."""
+        self.deaths = 0
         self._last = Look()
         self._unjudged: list[tuple[float, str]] = []
+
+    @property
+    def pages(self) -> int:
+        """How many it knows of."""
+        return len(self._last.pages)
 
     # -- what depends on the site
 
@@ -63,6 +69,7 @@ class Inquest(ABC):
 
     def after_death(self) -> Look:
         died, seen = time.monotonic(), look(self.crawler.data)
+        self.deaths += 1
         self.in_flight.update(seen.in_flight)
         self._unjudged += [(died, host) for host in self.origins if host not in seen.judged]
         self._examine(seen)

@@ -56,6 +56,10 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
         return self.source.round if self.source else 0
 
     @property
+    def finished_again(self) -> bool:
+        return self.finished and self.round > 1
+
+    @property
     def finished(self) -> bool:
         return self.source is not None and self.source.state is SourceState.COMPLETED
 

@@ -34,6 +34,7 @@ class MazeInquest(Inquest):
             *refetches(log, fetched(seen), self.in_flight),
             *overspent(self.maze, log, self.in_flight),
             *needless(self.maze, log),
+            *curious(seen, self.deaths),
             *haste(log, dict.fromkeys(self.origins, self.delay)),
         ]
 
@@ -67,12 +68,13 @@ def _belongs(maze: Maze, case: Case, url: str) -> bool:
 
 
 def needless(maze: Maze, log: Iterable[Request]) -> list[str]:
-    """Where robots.txt names sitemaps, nobody need guess at a second place; one probe tells how a host says no."""
+    """Where robots.txt names sitemaps, nobody need guess at a second place, whoever read it."""
     named = maze.sitemap not in (Sitemap.NONE, Sitemap.WELL_KNOWN)
     guess = maze.url("/sitemap_index.xml")
     return [f"{request} although robots.txt names sitemaps" for request in log if named and request.url == guess]
 
 
-def probes(seen: Look) -> Counter[str]:
-    """How many were sent to each host."""
-    return Counter(host_of(guide.url) for guide in seen.guides if guide.kind is LeaseKind.PROBE)
+def curious(seen: Look, deaths: int) -> list[str]:
+    """One probe tells how a host says `not found`; a life that knows of none that is under way may send another."""
+    probes = Counter(host_of(guide.url) for guide in seen.guides if guide.kind is LeaseKind.PROBE)
+    return [f"{host}: {often} probes in {deaths + 1} lives" for host, often in probes.items() if often > 1 + deaths]

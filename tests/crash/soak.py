@@ -1,6 +1,6 @@
 """Crawls that are killed again and again, each held against its known answer, for as long as one likes: `make soak`.
 
-Every round is made from a number, its seed, and can be repeated: `python -m tests.crash.soak --first 17 --rounds 1`.
+The rounds take turns: a web, a maze, and a second visit to a site that changed or to a maze that did not. Every round is made from a number, its seed, and can be repeated: `python -m tests.crash.soak --first 17 --rounds 1`.
 (The moments of the kills vary a little from run to run, as the machine does.)
 """
 
@@ -12,7 +12,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -21,9 +22,13 @@ import click
 import msgspec
 
 from gossamer.failpoints import NAMES
+from gossamer.testing.maze import Maze, MazeServer, Section, Sitemap
 from gossamer.testing.web import EVERYTHING, QUICK, RULES, Behaviour, RetryAfter, Robots, Web, WebServer, make_web
-from tests.crash.crawler import Crawler, Life
+from tests.crash.crawler import Crawler, Life, Server
 from tests.crash.inquest import Inquest
+from tests.crash.mazes import FLAGS, MazeInquest
+from tests.crash.returns import Changed, Changing, MazeAgain, ReturnInquest
+from tests.crash.webs import WebInquest
 
 CUT_OFF = {130, -signal.SIGKILL, -signal.SIGINT, -signal.SIGTERM}
 """Exit codes. A signal that comes when all is over and nobody listens any more ends a process as it always does."""
@@ -76,14 +81,63 @@ def play(seed: int) -> Report:
 
 def _play(chance: Random, seed: int, folder: Path) -> Report:
     delay = chance.choice((0.01, 0.02, 0.05))
-    flags = ("--delay", str(delay), "--durability", chance.choice(("normal", "full")))
-    with WebServer(some_web(chance, seed), log_file=folder / "requests.jsonl") as server:
-        crawler = Crawler(server, folder, *flags, processes=chance.randint(0, 3), rules=("--backoff-first", "50ms"))
-        inquest = Inquest(crawler, delay=delay)
+    game = GAMES[seed % len(GAMES)]
+    with game(chance, seed, folder, delay) as inquest:
         deaths = _live_and_die(chance, inquest)
         return Report(
-            pages=len(inquest.expected), deaths=deaths, problems=inquest.problems, first_request=inquest.first_request
+            pages=inquest.pages, deaths=deaths, problems=inquest.problems, first_request=inquest.first_request
         )
+
+
+def _crawler(chance: Random, server: Server, folder: Path, delay: float, *flags: str) -> Crawler:
+    wishes = ("--delay", str(delay), "--durability", chance.choice(("normal", "full")), *flags)
+    return Crawler(server, folder, *wishes, processes=chance.randint(0, 3), rules=("--backoff-first", "50ms"))
+
+
+@contextmanager
+def web(chance: Random, seed: int, folder: Path, delay: float) -> Iterator[Inquest]:
+    with WebServer(some_web(chance, seed), log_file=folder / "requests.jsonl") as server:
+        yield WebInquest(_crawler(chance, server, folder, delay), server, delay=delay)
+
+
+@contextmanager
+def maze(chance: Random, seed: int, folder: Path, delay: float) -> Iterator[Inquest]:
+    with MazeServer(some_maze(chance, seed), log_file=folder / "requests.jsonl") as server:
+        yield MazeInquest(_crawler(chance, server, folder, delay, *FLAGS), server, delay=delay)
+
+
+@contextmanager
+def changed_site(chance: Random, seed: int, folder: Path, delay: float) -> Iterator[Inquest]:
+    with Changing(seed, pages=chance.randint(20, 150), sitemap=chance.random() < 0.5) as site:
+        crawler = _crawler(chance, site, folder, delay, "--scope", "host")
+        _first_visit(crawler)
+        numbers = [chance.randint(0, 5) for _ in range(3)]
+        changes = Changed.of(site, changed=numbers[0], removed=numbers[1], added=numbers[2])
+        yield ReturnInquest(crawler, site, changes, delay=delay)
+
+
+@contextmanager
+def maze_again(chance: Random, seed: int, folder: Path, delay: float) -> Iterator[Inquest]:
+    with MazeServer(some_maze(chance, seed), log_file=folder / "requests.jsonl") as server:
+        crawler = _crawler(chance, server, folder, delay, *FLAGS)
+        _first_visit(crawler)
+        yield MazeAgain(crawler, server, delay=delay)
+
+
+GAMES = (web, maze, changed_site, web, maze, maze_again)
+
+
+def _first_visit(crawler: Crawler) -> None:
+    with crawler.crawl() as life:
+        if life.wait() != 0:
+            raise RuntimeError(f"the first visit, in which nobody died, failed: {life.stderr}")
+
+
+def some_maze(chance: Random, seed: int) -> Maze:
+    sections = frozenset(chance.sample(sorted(Section), chance.randint(3, len(Section))))
+    sitemap = chance.choice((Sitemap.NONE, Sitemap.ALL, *Sitemap))
+    pages, posts, lists = (chance.randint(3, most) for most in (40, 20, 20))
+    return Maze(seed, pages=pages, sections=sections, sitemap=sitemap, posts=posts, list_pages=lists, slow=0.3)
 
 
 def some_web(chance: Random, seed: int) -> Web:

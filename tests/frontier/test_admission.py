@@ -117,21 +117,21 @@ def test_a_page_that_is_listed_need_not_wait_for_the_sitemap_to_end() -> None:
 @pytest.mark.parametrize(
     ("first", "then", "ends"),
     [
-        ({"nofollow": True}, {"nofollow": False}, UNLISTED),
-        ({"nofollow": False}, {"nofollow": True}, UNLISTED),
-        ({"depth": 3}, {"depth": 2}, UNLISTED),
-        ({"depth": 2}, {"depth": 3}, UNLISTED),
-        ({"depth": 3}, {"depth": 2, "nofollow": True}, DEPTH),
-        ({"depth": 2, "nofollow": True}, {"depth": 3}, DEPTH),
+        ((1, True), (1, False), UNLISTED),
+        ((1, False), (1, True), UNLISTED),
+        ((3, False), (2, False), UNLISTED),
+        ((2, False), (3, False), UNLISTED),
+        ((3, False), (2, True), DEPTH),
+        ((2, True), (3, False), DEPTH),
     ],
 )
 def test_of_two_roads_that_both_defer_a_page_the_better_one_counts_in_any_order(
-    first: dict[str, int], then: dict[str, int], ends: str
+    first: tuple[int, bool], then: tuple[int, bool], ends: str
 ) -> None:
     play = by_sitemap()
-    play.admit("/page", **first)  # type: ignore[arg-type] (a table of both kinds)
+    play.admit("/page", depth=first[0], nofollow=first[1])
     play.commit()
-    play.another_road("/page", **then)  # type: ignore[arg-type]
+    play.another_road("/page", depth=then[0], nofollow=then[1])
     play.commit()
     assert play.told("/page") == ends
     assert play.adds_up()

@@ -9,6 +9,7 @@ import pytest
 
 from gossamer.frontier.discovery import Discovery
 from gossamer.frontier.turns import SourceRun
+from gossamer.model import Discovery as Wishes
 from gossamer.model import (
     Entry,
     Found,
@@ -24,7 +25,6 @@ from gossamer.model import (
     State,
     Workload,
 )
-from gossamer.model import Discovery as Wishes
 from gossamer.url import host_of
 from tests.frontier.makers import HOST, SEED, source
 

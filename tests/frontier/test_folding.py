@@ -12,8 +12,8 @@ from gossamer.frontier.turns import SourceRun
 from gossamer.model import (
     Deferral,
     Fingerprint,
-    Folding,
     FoldEnd,
+    Folding,
     Learnt,
     LeaseKind,
     PendingPage,

@@ -205,9 +205,7 @@ def test_a_guide_that_was_not_modified_keeps_what_it_had() -> None:
 
 
 def test_only_so_many_guides_are_out_at_once_and_pages_do_not_wait_for_them() -> None:
-    play = Play(
-        source(discovery=Discovery(seed_from=(SeedFrom.SITEMAP, SeedFrom.LINKS))), Rules(guides_at_once=2)
-    )
+    play = Play(source(discovery=Discovery(seed_from=(SeedFrom.SITEMAP, SeedFrom.LINKS))), Rules(guides_at_once=2))
     maps = Found(
         source=1, urls=tuple(f"{HOST}/{number}.xml" for number in range(5)), depth=0, kind=LeaseKind.SITEMAP, about=HOST
     )

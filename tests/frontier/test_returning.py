@@ -31,9 +31,7 @@ WAS_FOLDED = Previous(
 
 def visit(previous: Previous | None, fact: Settled, *, rounds: int = 2, kind: LeaseKind = LeaseKind.PAGE) -> Settled:
     run = SourceRun(source(rounds=rounds), Workload())
-    page = PendingPage(
-        id=1, source=1, url=SEED, host="http://a.example", depth=1, rank=0, kind=kind, previous=previous
-    )
+    page = PendingPage(id=1, source=1, url=SEED, host="http://a.example", depth=1, rank=0, kind=kind, previous=previous)
     return returned(run, page, fact, WALL)
 
 

@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.parse import html
-from gossamer.parse.text import main_text, plain_text
+from gossamer.parse.text import lines, main_part, plain_text
 
 LONG = "It says a lot. " * 20
 
 
 def text(markup: str) -> str:
-    return main_text(html.parse(markup))
+    return lines(main_part(html.parse(markup)))
 
 
 def test_blocks_stand_on_lines_of_their_own_and_inline_elements_do_not_part_words() -> None:

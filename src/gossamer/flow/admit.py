@@ -53,12 +53,13 @@ class Admitter:
     async def _admit_guides(self, now: float, found: Found) -> None:
         run = self._frontier.queues.runs[found.source]
         new = await self._unseen(found.source, found.urls, guides=True)
-        new = new[: run.discovery.room] if found.kind.guide else new
+        if found.kind.guide:
+            new = new[: run.discovery.room]
+            # First, because robots may end some of them at once: the others must be known to be open by then.
+            run.discovery.let_in(found, len(new))
         if new:
             first_id = await self._store.reserve(len(new))
             await self.restore(now, self._frontier.admit(now, found.candidates(set(new)), first_id))
-        if found.kind.guide:
-            run.discovery.let_in(found, len(new))
 
     async def admit_listed(self, now: float) -> bool:
         """Let in some of what guides list: a long list takes several rounds, and nothing else waits for it.
@@ -96,7 +97,7 @@ class Admitter:
         urls = list(dict.fromkeys(url for each in found for url in each.urls))
         new = await self._unseen(source, urls)
         known = set(urls).difference(new)
-        if known and run.deferred:
+        if known and (run.improvable or (run.deferred and run.judge.limits_depth)):
             await self._improve(now, source, found, known)
         if known and run.source.spec.order is Order.BEST:
             await self._raise(now, source, found, known)

@@ -111,12 +111,16 @@ class Dispatcher:
             failpoint("lease-committed")
             await self._bus.send(leases)
         self._wait = self._until_next(answer)
-        return not (self.stopping and not self.frontier.leased) and (answer is not DRAINED or self._busy)
+        return not (self.stopping and not self.frontier.leased) and (answer is not DRAINED or self._unfinished)
 
     @property
     def _busy(self) -> bool:
         """There is something to do before anything need come back."""
         return self._admitter.busy or self._judge.busy
+
+    @property
+    def _unfinished(self) -> bool:
+        return self._busy or bool(self._judge.put_off)
 
     async def close(self, reason: EndReason) -> None:
         """Give back what is still out, and write down why sources that are not finished go no further for now."""
@@ -245,8 +249,9 @@ class Dispatcher:
         for run in self.frontier.runs():
             if run.source.state is SourceState.RUNNING and run.drained and not self._judge.busy:
                 await self._judge.judge_deferred(self._clock, run, self._commit)
-                await self._reopen_folds(run)
-                self._end_if_drained(run)
+                if run.id not in self._judge.put_off:
+                    await self._reopen_folds(run)
+                    self._end_if_drained(run)
 
     def _end_if_drained(self, run: SourceRun) -> None:
         if run.drained:

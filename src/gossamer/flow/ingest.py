@@ -41,10 +41,24 @@ class Ingest:
                     # Files are in no hurry: a few commits together cost as much as one.
                     await asyncio.sleep(_BREATH)
                     more = await news()
-            await self._deliver()
-            await self._store.commit(Batch(cursors=[self._cursor]))
+            await self._deliver_the_rest()
         finally:
             await self._sink.close()
+
+    async def catch_up(self) -> None:
+        """Deliver what a crash left behind after the last commit, if there is any: else the sink is not touched."""
+        cursor = await self._store.cursor(self._consumer)
+        if cursor is None or not await self._store.deliveries(self._sources, cursor.sequence, 1):
+            return
+        await self.open()
+        try:
+            await self._deliver_the_rest()
+        finally:
+            await self._sink.close()
+
+    async def _deliver_the_rest(self) -> None:
+        await self._deliver()
+        await self._store.commit(Batch(cursors=[self._cursor]))
 
     async def _deliver(self) -> None:
         full = True

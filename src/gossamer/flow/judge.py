@@ -33,6 +33,8 @@ class Judge:
         self._admitter = admitter
         self._to_judge: deque[tuple[SourceRun, str, Deferral, int]] = deque()
         """Hosts with deferred pages that can be judged, and how far that has come."""
+        self.put_off: set[int] = set()
+        """Sources with deferred pages that could not be judged yet: there was no room in memory for their hosts."""
 
     @property
     def busy(self) -> bool:
@@ -67,13 +69,14 @@ class Judge:
 
     async def judge_deferred(self, clock: Clock, run: SourceRun, commit: Commit) -> None:
         """The source ran dry: nothing that its deferred pages wait for will come by itself."""
+        self.put_off.discard(run.id)
         if not run.deferred:
             return
         # Some may have been deferred in this very cycle: the store must know them before it is asked.
         await commit(clock.now())
         await self._judge_dry(clock, run, commit)
         # What was let in may have ended at once, by what is known by now: then the next ones are judged.
-        while run.deferred and not run.queued:
+        while run.deferred and not run.queued and run.id not in self.put_off:
             await self._judge_dry(clock, run, commit)
 
     async def _judge_dry(self, clock: Clock, run: SourceRun, commit: Commit) -> None:
@@ -84,6 +87,9 @@ class Judge:
                 continue
             await self._judge_all(clock, run, kind, commit)
         if run.deferred == before and not run.queued:
+            if self._frontier.full:
+                self.put_off.add(run.id)
+                return
             raise RuntimeError(f"source {run.id} has {before} deferred pages that cannot be judged")
 
     async def _judge_all(self, clock: Clock, run: SourceRun, kind: Deferral, commit: Commit) -> None:

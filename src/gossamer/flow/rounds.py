@@ -8,10 +8,15 @@ from gossamer.model import Batch, EndReason, Source, SourceState, SourceUpdate
 from gossamer.ports import Store
 
 
+def is_over(source: Source) -> bool:
+    """Its last round has ended by itself."""
+    return source.state is SourceState.COMPLETED or source.reason == EndReason.MAX_PAGES
+
+
 async def next_round(store: Store, source: Source, now: float, *, due: bool = False) -> Source:
     """The source with a new round begun, of all its pages or of those that are `due`; if its last round is not over,
     the source as it is: that one goes on."""
-    if source.state is not SourceState.COMPLETED and source.reason != EndReason.MAX_PAGES:
+    if not is_over(source):
         return source
     await _let_go_of_output(store, source)
     return await store.begin_round(source.id, now, due=now if due else None)

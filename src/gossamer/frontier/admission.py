@@ -56,7 +56,7 @@ class Admission:
         self._fresh.clear()
 
     def fresh(self, source: int, urls: Iterable[str], *, guides: bool) -> set[str]:
-        return {url for url in urls if (source, guides, url) in self._fresh}
+        return {url for url in urls if (source, guides, url) in self._fresh} if self._fresh else set()
 
     def fresh_deferred(self, source: int, urls: Iterable[str]) -> list[PendingPage]:
         pages = (self._fresh.get((source, False, url)) for url in urls)
@@ -108,6 +108,7 @@ class Admission:
     def _let_in(self, now: float, run: SourceRun, page: PendingPage) -> None:
         if page.rank >= MAX_RANK:
             run.deferred += 1
+            run.improvable += 1
         elif not self._at_home(run, page.host) and len(self._homeless) < self._hosts.room:
             self._homeless.setdefault((run.id, page.host), []).append(page)
         else:
@@ -163,13 +164,17 @@ class Admission:
             if (run.id, False, page.url) in self._fresh:
                 self._fresh[run.id, False, page.url] = moved
             if place < MAX_RANK:
-                self._take_in(now, run, moved)
+                self._take_in(now, run, page, moved)
 
-    def _take_in(self, now: float, run: SourceRun, page: PendingPage) -> None:
+    def _take_in(self, now: float, run: SourceRun, page: PendingPage, moved: PendingPage) -> None:
         """A deferred page need not wait any longer."""
+        self._release(run, page)
+        self._roads.let_in(moved)
+        self._let_in(now, run, moved)
+
+    def _release(self, run: SourceRun, page: PendingPage) -> None:
         run.deferred -= 1
-        self._roads.let_in(page)
-        self._let_in(now, run, page)
+        run.improvable -= page.rank < Deferral.BUDGET.rank
 
     def shorten(self, candidate: Candidate, detour: Detour) -> list[Found]:
         """A shorter road to a page was found after the page itself. Returns where it leads from its new depth."""
@@ -215,10 +220,10 @@ class Admission:
     def _requeue(self, now: float, run: SourceRun, page: PendingPage) -> None:
         place = self._turn(run, Candidate(source=page.source, url=page.url, depth=page.depth))
         self._move(_moved(page, place))
-        self._take_in(now, run, msgspec.structs.replace(page, rank=place))
+        self._take_in(now, run, page, msgspec.structs.replace(page, rank=place))
 
     def _end(self, run: SourceRun, page: PendingPage, reason: Why, error: str | None = None) -> None:
-        run.deferred -= 1
+        self._release(run, page)
         self._ledger.ended(run, page, State.SKIPPED, reason, error)
 
     def _judge_unlisted(self, now: float, run: SourceRun, page: PendingPage) -> None:

@@ -110,18 +110,29 @@ class Lane:
 class Address:
     """An IP address that some hosts share."""
 
-    __slots__ = ("in_flight", "waiting")
+    __slots__ = ("_crowded", "in_flight", "waiting")
 
-    def __init__(self) -> None:
+    def __init__(self, crowded: dict[Address, None]) -> None:
+        self._crowded = crowded
+        """All addresses at which hosts stand in line."""
         self.in_flight = 0
         self.waiting: dict[str, Host] = {}
         """Hosts that were ready while the address had no room."""
 
+    def stand_in_line(self, host: Host) -> None:
+        self.waiting[host.key] = host
+        self._crowded[self] = None
+
     def next_in_line(self) -> Host | None:
+        """Who may ask next, where there is room: it leaves the line."""
         while self.waiting:
-            host = self.waiting.pop(next(iter(self.waiting)))
+            host = next(iter(self.waiting.values()))
+            if host.lanes and not host.fits(self):
+                return None
+            del self.waiting[host.key]
             if host.lanes:
                 return host
+        self._crowded.pop(self, None)
         return None
 
 
@@ -222,10 +233,13 @@ class Host:
         """Whether one more request may be under way; if only its address is busy, it stands in line there."""
         if self.in_flight >= self.cap:
             return False
-        if self.address is None or self.address.in_flight < (self._per_address or inf):
+        if self.address is None or self.fits(self.address):
             return True
-        self.address.waiting[self.key] = self
+        self.address.stand_in_line(self)
         return False
+
+    def fits(self, address: Address) -> bool:
+        return address.in_flight < (self._per_address or inf)
 
     def observe(self, seconds: float) -> None:
         self.latency = seconds if self.latency is None else self.latency + _LATENCY_WEIGHT * (seconds - self.latency)

@@ -16,6 +16,7 @@ CERTAINTY = 2.5
 FEWEST, MOST = 4.0, 400.0
 SLOW_PAGE = 0.7
 """One page that takes ten times as long is a slow page, not a slow host: it counts as if it had taken twice as long."""
+MOST_NOISE = 1.0
 SHORTEST = 1e-4
 
 
@@ -27,7 +28,7 @@ class Latency:
         self._mean: float | None = None
         self._last = 0.0
         self._variance = 0.02
-        self._answers = 1
+        self._answers = 0
         self._seen = 0
         """Answers under the present load."""
 
@@ -66,8 +67,11 @@ class Latency:
     def take(self, seconds: float, forget: float) -> None:
         """One answer more. `forget` is the share of its distance by which the least follows the mean."""
         value = log(max(seconds, SHORTEST))
-        if self._mean is None:
+        self._answers += 1
+        if self._mean is None or self._answers == 2:
+            # The first answer tells more of the connection than of the host, and is often a robots file.
             self._mean = self._last = value
+            return
         self._seen += 1
         self._measure_noise(value)
         self._mean += min(max(value - self._mean, -SLOW_PAGE), SLOW_PAGE) / min(self._seen, 2 * self.enough)
@@ -79,7 +83,6 @@ class Latency:
 
     def _measure_noise(self, value: float) -> None:
         # Half the square of the step between two answers is their variance, whatever the mean does meanwhile.
-        square = min((value - self._last) ** 2 / 2, 9.0)
+        square = min((value - self._last) ** 2 / 2, MOST_NOISE)
         self._last = value
-        self._answers += 1
         self._variance += max(0.02, 1 / self._answers) * (square - self._variance)

@@ -132,6 +132,11 @@ class Frontier:
         missing = [key for key in wanted if self._hosts.get(key) is None][: self._hosts.room]
         return missing + [key for key in wanted if self._hosts.get(key) is not None and key not in run.patterns]
 
+    @property
+    def full(self) -> bool:
+        """There is no room for another host."""
+        return not self._hosts.room
+
     def knows(self, key: str) -> bool:
         return self._hosts.get(key) is not None
 
@@ -225,8 +230,19 @@ class Frontier:
         if len(self._out) >= self.rules.concurrency:
             return WaitUntil(inf)
         self._look_at_hours(now)
+        return self._lease_any(now) or self._lease_in_line(now) or self._rest(now)
+
+    def _lease_any(self, now: float) -> Lease | None:
         # A page whose robots verdict has just expired turns into a robots lease: hence the second look.
-        return self._lease_robots(now) or self._lease_page(now) or self._lease_robots(now) or self._rest(now)
+        return self._lease_robots(now) or self._lease_page(now) or self._lease_robots(now)
+
+    def _lease_in_line(self, now: float) -> Lease | None:
+        """Whoever was called at an address may have had nothing to ask for: then it is the next one's turn."""
+        lease = None
+        while lease is None and (host := self._hosts.next_in_line()) is not None:
+            self.queues.schedule(now, host)
+            lease = self._lease_any(now)
+        return lease
 
     def _rest(self, now: float) -> WaitUntil | Drained:
         if not self._out and all(run.drained for run in self.queues.runs.values()):

@@ -27,8 +27,6 @@ from gossamer.model import PaceRecord
 
 FIRST_LOAD = 1 / 3
 """Where an adaptive host starts, resting twice its response time; response times alone make it no slower."""
-FIRST_DELAY = 1.0
-"""The rest while no response time is known."""
 ROUND = 0.05
 """One more request at once takes at least these seconds, however fast the answers are."""
 PLATEAU = 0.8
@@ -92,10 +90,8 @@ class Pace:
     @property
     def delay(self) -> float:
         """Seconds from the end of one request to the start of the next."""
-        if self._load >= 1:
-            return 0.0
         latency = self._latency.seconds
-        return min(FIRST_DELAY if latency is None else latency * (1 / self._load - 1), self.max_delay)
+        return min(latency * (1 / self._load - 1), self.max_delay) if latency and self._load < 1 else 0.0
 
     def answered(self, now: float, started: float, latency: float, in_flight: int) -> None:
         """A request ended well, with so many of them out, itself included."""

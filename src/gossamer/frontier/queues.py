@@ -119,7 +119,7 @@ class Queues:
             self._end(run, page, State.FAILED, None, error)
         elif self._disallowed(now, run, host, page):
             self._end(run, page, State.SKIPPED, Why.ROBOTS, "disallowed by robots.txt")
-        elif page.kind is LeaseKind.PAGE and run.learns and (spelling := host.spelling(page.url)) != page.url:
+        elif _may_fold(run, page) and (spelling := host.spelling(page.url)) != page.url:
             self._fold(run, host, page, spelling)
         else:
             return False
@@ -273,3 +273,9 @@ class Queues:
     def next_time(self, robots_too: bool) -> float:
         """When something may be ready. Only meaningful after nothing could be popped."""
         return min(self._turns.next_time(), self._robots.next_time() if robots_too else inf)
+
+
+def _may_fold(run: SourceRun, page: PendingPage) -> bool:
+    """A page that was completed under its address keeps it: what was learnt since is no change of the page."""
+    kept = page.previous is not None and page.previous.state is State.COMPLETED
+    return page.kind is LeaseKind.PAGE and run.learns and not kept

@@ -21,6 +21,7 @@ class Registry:
         self._hosts: OrderedDict[str, Host] = OrderedDict()
         self._dirty: dict[str, Host] = {}
         self._addresses: dict[str, Address] = {}
+        self._crowded: dict[Address, None] = {}
 
     def __len__(self) -> int:
         return len(self._hosts)
@@ -44,7 +45,11 @@ class Registry:
         """The host was found at this address, which others may share."""
         if host.address_name != name:
             host.address_name = name
-            host.address = self._addresses.setdefault(name, Address())
+            host.address = self._addresses.setdefault(name, Address(self._crowded))
+
+    def next_in_line(self) -> Host | None:
+        """A host that stands in line at an address that has room."""
+        return next(filter(None, (address.next_in_line() for address in list(self._crowded))), None)
 
     @property
     def room(self) -> int:

@@ -45,6 +45,8 @@ class SourceRun:
         self.guides = workload.guides
         """Guides and probes among the queued ones: they are no pages."""
         self.deferred = workload.deferred
+        self.improvable = workload.improvable
+        """Of the deferred ones, those that a better road would help."""
         self.judge_missing: list[str] = []
         """Hosts of which it was found out just now how they say `not found`."""
         self.dry = 0

@@ -210,6 +210,8 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
     queued: int = 0
     """Pages and guides that may be leased."""
     deferred: int = 0
+    improvable: int = 0
+    """Of the deferred ones, those that a better road would help."""
     guides: int = 0
     """Of the queued ones, those that are no pages."""
 

@@ -19,9 +19,18 @@ _STUB = 8
 """Words below which even the same text may be chance: `Loading`, `Coming soon`."""
 _FEWEST = 20
 """Words below which a text says too little to be like another."""
-_LONG_TEXT = 4_500
-"""Characters from which a part of the runs is enough."""
-_ANCHORS = (b" t", b" a", b" o", b" i")
+_LONG_TEXT, _VERY_LONG_TEXT = 4_500, 12_000
+"""Characters from which a part of the runs is enough, and from which a smaller part is."""
+_ANCHOR = b" t"
+
+
+def _letters(like_t: bytes) -> bytes:
+    """Small letters, one kind of blank, and `t` for these letters: so all anchors are found in one go."""
+    table = bytes.maketrans(like_t + b"\n\t", b"t" * len(like_t) + b"  ")
+    return bytes(table[byte] for byte in bytes(range(256)).lower())
+
+
+_MANY_ANCHORS, _FEW_ANCHORS = _letters(b"aoi"), _letters(b"")
 _LONG_RUN = 60
 """Characters of a run on average, from which hardly a word begins like that: another alphabet."""
 _MOST = 5_000
@@ -38,15 +47,15 @@ _SPACELESS = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]"
 
 
 def fingerprint(body: bytes, text: str) -> Fingerprint:
-    text = text[:_MOST_CHARACTERS].lower()
+    text = text[:_MOST_CHARACTERS]
     shingles = _long_shingles(text) if len(text) >= _LONG_TEXT else []
-    words = [] if shingles else _words(text)
+    words = [] if shingles else _words(text.lower())
     if len(words) >= _FEWEST:
         shingles = _shingles(words)
     smallest = _smallest(list(map(xxh3_64_intdigest, shingles))) if shingles else []
     return Fingerprint(
         body=xxh3_128_digest(body),
-        stub=bool(text) and not shingles and len(words) < _STUB,
+        stub=0 < len(words) < _STUB,
         sketch=struct.pack(f"<{len(smallest)}Q", *smallest),
         bands=_bands(smallest) if smallest else (),
     )
@@ -54,10 +63,9 @@ def fingerprint(body: bytes, text: str) -> Fingerprint:
 
 def _long_shingles(text: str) -> list[bytes]:
     """The runs between anchors; none where there are too few anchors."""
-    line = text.replace("\n", " ").encode("utf-8", "replace")
-    for anchor in _ANCHORS:
-        line = line.replace(anchor, b"\n" + anchor)
-    runs = line.split(b"\n")
+    letters = _FEW_ANCHORS if len(text) >= _VERY_LONG_TEXT else _MANY_ANCHORS
+    line = text.encode("utf-8", "replace").translate(letters)
+    runs = line.split(_ANCHOR)
     return runs if len(runs) * _LONG_RUN >= len(line) else []
 
 

@@ -26,8 +26,16 @@ _SAYINGS = (
     r"找不到|未找到|没有找到|沒有找到|不存在|无法找到|無法找到",
 )
 _MISSING = re.compile("|".join(_SAYINGS), re.IGNORECASE)
+_STEMS = (
+    *("404", "found", "missing", "longer", "exist", "find", "gefunden", "vorhanden", "introuvable", "trouv", "encontr"),
+    *("encuentr", "trovat", "esiste", "gevonden", "bestaat", "найден", "существует", "найти", "見つか", "存在", "找"),
+)
+"""One of these is in every saying: most titles need not be looked at any closer."""
 
 
 def says_missing(title: str | None) -> bool:
     """Of a title or a heading on one line."""
-    return title is not None and len(title) < _LONGEST and _MISSING.search(title) is not None
+    if title is None or len(title) >= _LONGEST:
+        return False
+    lower = title.lower()
+    return any(stem in lower for stem in _STEMS) and _MISSING.search(title) is not None

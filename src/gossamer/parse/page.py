@@ -13,7 +13,7 @@ from gossamer.parse import charset, html
 from gossamer.parse.directives import directives
 from gossamer.parse.fingerprint import fingerprint
 from gossamer.parse.missing import says_missing
-from gossamer.parse.text import main_text, plain_text
+from gossamer.parse.text import lines, main_part, plain_text, said
 from gossamer.url import resolve_each, resolve_one
 
 _IMMEDIATE = 5
@@ -21,6 +21,7 @@ _IMMEDIATE = 5
 _MAX_TITLE = 500
 _MAX_DESCRIPTION = 2_000
 _MAX_LANGUAGE = 35
+_BLANKS = b" \t\n\r\f\v"
 _MAX_TEXT = 1_000_000
 _HEAD = 2_048
 
@@ -71,7 +72,7 @@ def _read_other(url: str, response: Response, options: RequestOptions) -> Readin
     document = Document(
         language=_language(response.header("content-language")),
         canonical=_linked_canonical(url, response, options.dropped),
-        text=_kept(text, options),
+        text=_kept(text) if options.content else None,
         hash=_hash(None, text, response.body),
         charset=encoding,
     )
@@ -106,13 +107,14 @@ def _read_html(url: str, response: Response, options: RequestOptions) -> Reading
     heading = _short(html.heading(tree), _MAX_TITLE)
     canonical = resolve_one(base, html.canonical(tree) or "", drop=drop) or _linked_canonical(url, response, drop)
     language = _language(html.language(tree)) or _language(response.header("content-language"))
-    text = main_text(tree)
+    part = main_part(tree)
+    text = said(part)
     document = Document(
         title=title,
         description=_short(named.get("description") or named.get("og:description"), _MAX_DESCRIPTION),
         language=language,
         canonical=canonical,
-        text=_kept(text, options),
+        text=_kept(lines(part)) if options.content else None,
         hash=_hash(title, text, response.body),
         charset=encoding,
         links=links,
@@ -161,14 +163,14 @@ def _all(response: Response, name: str) -> Iterator[str]:
     return (value for key, value in response.headers if key == name)
 
 
-def _kept(text: str, options: RequestOptions) -> str | None:
-    return text[:_MAX_TEXT] or None if options.content else None
+def _kept(text: str) -> str | None:
+    return text[:_MAX_TEXT] or None
 
 
 def _hash(title: str | None, text: str, body: bytes) -> str:
-    """Of all of the text, also where only a part of it is kept."""
-    said = f"{title or ''}\n{text}".encode("utf-8", "replace") if text else body
-    return xxhash.xxh3_128_hexdigest(said)
+    """Of all of the text, also where only a part of it is kept, but not of the blanks in it."""
+    said = text.encode("utf-8", "replace").translate(None, _BLANKS)
+    return xxhash.xxh3_128_hexdigest((title or "").encode("utf-8", "replace") + b"\n" + said if said else body)
 
 
 @lru_cache(maxsize=512)

@@ -28,19 +28,22 @@ _LAID_OUT = ("table", "caption", "thead", "tbody", "tfoot", "tr", "th", "td", "b
 _PLAIN = turbohtml.PlainText(layout="strict", bullet="")
 
 
-def main_text(tree: Tree) -> str:
-    """The main part of a page without its furniture, each block on a line of its own.
-
-    It takes the tree to pieces: read everything else first.
-    """
+def main_part(tree: Tree) -> turbohtml.Element | None:
+    """The main part of a page without its furniture. It takes the tree to pieces: read everything else first."""
     tree.remove(_NEVER)
     marked = _marked(tree)
-    text = _lines(marked) if marked else ""
-    count = len(text.split(None, _ENOUGH))
-    if count >= _ENOUGH:
-        return text
-    whole = _body(tree)
-    return text if text and count >= _FAIR_SHARE * len(whole.split()) else whole
+    count = len(marked.text.split(None, _ENOUGH)) if marked else 0
+    if marked and count >= _ENOUGH:
+        return marked
+    tree.remove(_FURNITURE)
+    body = tree.select_one("body")
+    whole = len(body.text.split()) if body else 0
+    return marked if marked and count and count >= _FAIR_SHARE * whole else body
+
+
+def said(part: turbohtml.Element | None) -> str:
+    """All that a part says, with the blanks of its markup: hashes and likeness need no more."""
+    return part.text if part else ""
 
 
 def plain_text(decoded: str) -> str:
@@ -57,13 +60,10 @@ def _marked(tree: Tree) -> turbohtml.Element | None:
     return articles[0] if len(articles) == 1 else None
 
 
-def _body(tree: Tree) -> str:
-    tree.remove(_FURNITURE)
-    body = tree.select_one("body")
-    return _lines(body) if body else ""
-
-
-def _lines(root: turbohtml.Element) -> str:
+def lines(root: turbohtml.Element | None) -> str:
+    """The text of a part to be read and compared, each block on a line of its own."""
+    if root is None:
+        return ""
     for element in root.iter_elements(_LAID_OUT, include_self=True):
         element.tag = "div"
     text = root.to_text(_PLAIN).replace("\xa0", " ").replace("\t", " ")

@@ -199,15 +199,19 @@ def reasons(db: apsw.Connection, source: int) -> dict[str, int]:
     return dict(db.execute(_REASONS, (source,)))
 
 
-_DEFERRED_COUNT = "SELECT count(*) FROM pages WHERE source = ? AND state = 0 AND rank >= 1048576"
+_DEFERRED_COUNT = f"""
+SELECT count(*), coalesce(sum(rank < {Deferral.BUDGET.rank}), 0) FROM pages
+WHERE source = ? AND state = 0 AND rank >= 1048576
+"""
 _GUIDE_COUNT = "SELECT count(*) FROM pages WHERE source = ? AND state = 0 AND kind > 0"
 
 
 def workload(db: apsw.Connection, source: int) -> Workload:
     """The queue is never counted: there may be millions in it."""
-    deferred = int(db.execute(_DEFERRED_COUNT, (source,)).get)
+    deferred, improvable = next(db.execute(_DEFERRED_COUNT, (source,)))
     guides = int(db.execute(_GUIDE_COUNT, (source,)).get)
-    return Workload(queued=counts(db, source).pending - deferred + guides, deferred=deferred, guides=guides)
+    queued = counts(db, source).pending - deferred + guides
+    return Workload(queued=queued, deferred=deferred, improvable=improvable, guides=guides)
 
 
 _GUIDES = f"""

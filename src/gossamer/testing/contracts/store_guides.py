@@ -117,7 +117,7 @@ class StoreGuidesContract(Mortal):
         await new_guide(store, source, "/sitemap.xml")
         out = await new_guide(store, source, "/feed.xml")
         await store.commit(Batch(leased=[leased(one), leased(out, token=2)]))
-        assert await store.workload(source) == Workload(queued=3, deferred=1, guides=1)
+        assert await store.workload(source) == Workload(queued=3, deferred=1, improvable=1, guides=1)
 
     async def test_mentioned_pages_are_those_that_are_queued(self, store: Store, source: int) -> None:
         queued, done = await new_pages(store, source, "/queued", "/done", rank=MAX_RANK - 1)

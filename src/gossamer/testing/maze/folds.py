@@ -127,7 +127,8 @@ def sessions(draft: Draft) -> None:
                 pattern=rf"{path}(?:\?sid=\w+)?",
                 completed=(1, 1),
                 reasons=_BY_CONTENT | {Why.TRAP},
-                budget=lambda traps: traps.query_budget,
+                # One more is the page without a session.
+                budget=lambda traps: traps.query_budget + 1,
                 endless=True,
             )
         )
