@@ -15,6 +15,7 @@ from gossamer.adapters.store_sqlite.numbers import KIND_NAMES, STATE_NAMES
 from gossamer.model import Counts, LeaseKind, PageInfo, PageRecord, Source, SourceState, State
 
 _ALL = 1_000_000
+_GUIDES = "SELECT url, kind, state, attempts FROM pages WHERE kind > 0 ORDER BY id"
 
 
 class Guide(msgspec.Struct, frozen=True):
@@ -88,7 +89,7 @@ def _guides(file: Path) -> tuple[Guide, ...]:
     """Straight from the table: nobody but a test asks for probes."""
     db = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)
     try:
-        rows = db.execute("SELECT url, kind, state, attempts FROM pages WHERE kind > 0 ORDER BY id").fetchall()
+        rows = msgspec.convert(db.execute(_GUIDES).fetchall(), list[tuple[str, int, int, int]])
         return tuple(Guide(url, KIND_NAMES[kind], STATE_NAMES[state], tries) for url, kind, state, tries in rows)
     finally:
         db.close()

@@ -1,4 +1,4 @@
-"""Mazes that are crawled, killed and resumed: what is folded, cut off or found by sitemaps must not depend on deaths."""
+"""Mazes that are crawled, killed and resumed: what is folded, cut off or listed must not depend on deaths."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Crawls that are killed again and again, each held against its known answer, for as long as one likes: `make soak`.
 
-The rounds take turns: a web, a maze, and a second visit to a site that changed or to a maze that did not. Every round is made from a number, its seed, and can be repeated: `python -m tests.crash.soak --first 17 --rounds 1`.
-(The moments of the kills vary a little from run to run, as the machine does.)
+The rounds take turns: a web, a maze, and a second visit to a site that changed or to a maze that did not. Every one is
+made from a number, its seed, and can be repeated: `python -m tests.crash.soak --first 17 --rounds 1`. (The moments of
+the kills vary a little from run to run, as the machine does.)
 """
 
 from __future__ import annotations

@@ -127,8 +127,8 @@ async def test_what_was_deferred_in_the_last_cycle_is_judged_too(stage: Stage) -
     assert await reasons(stage) == {"/": "completed", "/a": "completed", "/deep": "depth"}
 
 
-def with_traps(**budgets: int) -> SourceSpec:
-    return msgspec.structs.replace(spec(), traps=Traps(**budgets))
+def with_traps(path_budget: int) -> SourceSpec:
+    return msgspec.structs.replace(spec(), traps=Traps(path_budget=path_budget))
 
 
 async def test_a_budget_is_extended_over_several_dry_phases_and_no_page_is_lost(stage: Stage) -> None:

@@ -70,7 +70,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     order: Order = Order.BREADTH
     sitemap_patience: float = 10.0
     max_guides: int = 10_000
-    guides_at_once: int = 4
+    guides_at_once: int = 16
     max_listed: int = 1_000_000
     ct_endpoint: str = "https://crt.sh/"
     commoncrawl_endpoint: str = "https://index.commoncrawl.org/"

@@ -261,33 +261,47 @@ class Admission:
 
 
 class _Canonicals:
-    """Whether the canonical pages of some exist. Of pages that only name each other the first one counts."""
+    """Whether the canonical pages of some exist.
+
+    Where a chain ends nowhere its last page stays, and of pages that only name each other the first one does.
+    """
 
     def __init__(self, pages: Iterable[PendingPage], ends: Mapping[str, FoldEnd]) -> None:
         self._targets = {page.url: page.target for page in pages}
         self._ends = ends
-        self._decided: dict[str, bool] = {}
+        self._stay: set[str] = set()
 
     def exists_for(self, page: PendingPage) -> bool:
-        end = self._follow(page.target)
-        exists = end is not None and end != page.url and self._completed(end)
-        self._decided[page.url] = not exists
-        return exists
-
-    def _follow(self, url: str | None) -> str | None:
-        """Through pages that have not been decided yet themselves."""
-        met: set[str | None] = set()
-        while url in self._targets and url not in self._decided and url not in met:
-            met.add(url)
-            url = self._targets[url]
-        return url
-
-    def _completed(self, url: str) -> bool:
-        if url in self._decided:
-            # What was folded a moment ago led to a page that exists.
+        if page.url in self._stay:
+            return False
+        chain = self._chain(page.url)
+        end = self._targets[chain[-1]]
+        if end in chain:
+            # A circle, which the page may stand in or only lead to.
+            stays = (
+                page.url if end == page.url else next(url for url in self._targets if url in chain[chain.index(end) :])
+            )
+        elif self._is_there(end, page.url):
             return True
-        end = self._ends.get(url)
-        return end is not None and (end.state is State.COMPLETED or self._decided.get(end.url, False))
+        else:
+            stays = chain[-1]
+        self._stay.add(stays)
+        return stays != page.url
+
+    def _chain(self, url: str) -> list[str]:
+        """From page to page that wait for each other, as far as it goes."""
+        chain = [url]
+        while (target := self._targets[chain[-1]]) in self._targets and target not in chain and target is not None:
+            if target in self._stay:
+                break
+            chain.append(target)
+        return chain
+
+    def _is_there(self, url: str | None, page: str) -> bool:
+        if url in self._stay:
+            return True
+        end = self._ends.get(url or "")
+        return end is not None and end.url != page and (end.state is State.COMPLETED or end.url in self._stay)
 
 
 def _is_better(place: int, depth: int, page: PendingPage) -> bool:

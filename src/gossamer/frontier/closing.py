@@ -11,10 +11,12 @@ from gossamer.frontier.ledger import Ledger
 from gossamer.frontier.parameters import Parameters
 from gossamer.frontier.policy import Judgement, Rules
 from gossamer.frontier.queues import Queues
+from gossamer.frontier.registry import Registry
 from gossamer.frontier.returning import GONE
 from gossamer.frontier.settling import PageVerdict, page_verdict, with_fold
 from gossamer.frontier.turns import SourceRun
 from gossamer.model import MAX_RANK, Found, Lease, Outcome, PendingPage, Revisited, Settled, State, Why
+from gossamer.url import host_of
 
 
 class Out(msgspec.Struct, frozen=True):
@@ -30,8 +32,9 @@ class Out(msgspec.Struct, frozen=True):
 
 
 class Closing:
-    def __init__(self, rules: Rules, queues: Queues, ledger: Ledger, admission: Admission) -> None:
+    def __init__(self, rules: Rules, hosts: Registry, queues: Queues, ledger: Ledger, admission: Admission) -> None:
         self._rules = rules
+        self._hosts = hosts
         self._queues = queues
         self._ledger = ledger
         self._roads = admission.roads
@@ -59,7 +62,7 @@ class Closing:
         self._learn(now, run, host, page, outcome, verdict)
         self._close(run, page, verdict)
         if verdict.redirect is not None and page.depth == 0:
-            self._adopt_seed(run, verdict.redirect)
+            self._adopt_seed(now, run, verdict.redirect)
         return [*found, *([verdict.found] if verdict.found else [])]
 
     def _close(self, run: SourceRun, page: PendingPage, verdict: PageVerdict) -> None:
@@ -141,12 +144,14 @@ class Closing:
         )
         self._ledger.settled(out.run, page, fact)
 
-    def _adopt_seed(self, run: SourceRun, url: str) -> None:
+    def _adopt_seed(self, now: float, run: SourceRun, url: str) -> None:
         """Where a seed redirects to is what the person meant."""
         refusal = run.judge.refusal(url)
         if (refusal is not None and refusal[0] is Why.SCOPE) or (refusal is None and not run.is_seed_host(url)):
             run.adopt(url)
             self._ledger.source(run, new_spec=True)
+            if (host := self._hosts.get(host_of(url))) is not None:
+                self._queues.ask_for_sitemaps(now, host)
 
 
 def _says_the_same(page: PendingPage, verdict: PageVerdict) -> bool:

@@ -16,18 +16,20 @@ CERTAINTY = 2.5
 FEWEST, MOST = 4.0, 400.0
 SLOW_PAGE = 0.7
 """One page that takes ten times as long is a slow page, not a slow host: it counts as if it had taken twice as long."""
-MOST_NOISE = 1.0
+MOST_NOISE = 4.0
 SHORTEST = 1e-4
 
 
 class Latency:
-    __slots__ = ("_answers", "_last", "_least", "_mean", "_seen", "_variance")
+    __slots__ = ("_answers", "_last", "_least", "_mean", "_seen", "_variance", "enough")
 
     def __init__(self, least: float | None = None) -> None:
         self._least = log(max(least, SHORTEST)) if least else None
         self._mean: float | None = None
         self._last = 0.0
         self._variance = 0.02
+        self.enough = FEWEST
+        """Answers that make the mean certain to within what is a rise."""
         self._answers = 0
         self._seen = 0
         """Answers under the present load."""
@@ -39,11 +41,6 @@ class Latency:
     @property
     def least(self) -> float | None:
         return None if self._least is None else exp(self._least)
-
-    @property
-    def enough(self) -> float:
-        """Answers that make the mean certain to within what is a rise."""
-        return min(max(self._variance * (CERTAINTY / RISE) ** 2, FEWEST), MOST)
 
     @property
     def settled(self) -> bool:
@@ -86,3 +83,4 @@ class Latency:
         square = min((value - self._last) ** 2 / 2, MOST_NOISE)
         self._last = value
         self._variance += max(0.02, 1 / self._answers) * (square - self._variance)
+        self.enough = min(max(self._variance * (CERTAINTY / RISE) ** 2, FEWEST), MOST)

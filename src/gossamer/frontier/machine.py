@@ -22,6 +22,7 @@ from typing import Final
 import msgspec
 
 from gossamer.frontier.admission import Admission
+from gossamer.frontier.asking import Asking
 from gossamer.frontier.closing import Closing, Out
 from gossamer.frontier.folding import NOTHING, Known, Question, question
 from gossamer.frontier.guiding import Guiding
@@ -31,7 +32,6 @@ from gossamer.frontier.ledger import Ledger
 from gossamer.frontier.policy import Judgement, Rules, judge
 from gossamer.frontier.queues import Queues
 from gossamer.frontier.registry import Registry
-from gossamer.frontier.robots import judge_robots, parse_robots
 from gossamer.frontier.standing import back_off, block_if_hopeless, take_note
 from gossamer.frontier.turns import SourceRun
 from gossamer.model import (
@@ -54,13 +54,11 @@ from gossamer.model import (
     PendingPage,
     Road,
     RobotsRecord,
-    RobotsVerdict,
     Source,
     SourceState,
     Validators,
     Workload,
 )
-from gossamer.url import host_of
 
 
 class WaitUntil(msgspec.Struct, frozen=True):
@@ -83,13 +81,13 @@ class Frontier:
         self._looked_at = -inf
         self._handed_out = 0
         self._out: dict[int, Out] = {}
-        self._robots_out = 0
         self._ledger = Ledger()
         self._hosts = Registry(rules, now)
         self.queues = Queues(rules, self._hosts, self._ledger)
         self._admission = Admission(self._hosts, self.queues, self._ledger)
         self.guiding = Guiding(self.queues, self._ledger)
-        self._closing = Closing(rules, self.queues, self._ledger, self._admission)
+        self._asking = Asking(rules, self._hosts, self.queues, self._ledger)
+        self._closing = Closing(rules, self._hosts, self.queues, self._ledger, self._admission)
 
     # -- sources and hosts
 
@@ -161,7 +159,7 @@ class Frontier:
             if record.key in strangers:
                 self._hosts.restore(now, now + self._ahead, record, robots, run.token)
         for key in wanted:
-            self._ask_for_sitemaps(now, self._hosts.take(key))
+            self.queues.ask_for_sitemaps(now, self._hosts.take(key))
         self._admission.settle_in(now, run, wanted, patterns)
 
     def collect(self, now: float, wall: float) -> Batch:
@@ -247,8 +245,7 @@ class Frontier:
     def _rest(self, now: float) -> WaitUntil | Drained:
         if not self._out and all(run.drained for run in self.queues.runs.values()):
             return DRAINED
-        robots_too = self._robots_out < self.rules.robots_at_once
-        return WaitUntil(max(now, self.queues.next_time(robots_too)))
+        return WaitUntil(max(now, self.queues.next_time(self._asking.has_room)))
 
     def _look_at_hours(self, now: float) -> None:
         if now == self._looked_at:
@@ -261,21 +258,8 @@ class Frontier:
                 run.closed_until = now + closed_for if closed_for else -inf
 
     def _lease_robots(self, now: float) -> Lease | None:
-        while self._robots_out < self.rules.robots_at_once and (next_up := self.queues.pop_robots(now)) is not None:
-            host, run = next_up
-            also = self._robots_elsewhere(host)
-            if also is not None and (also.in_flight or also.ready_at > now):
-                host.rest(now, max(also.ready_at - now, self.rules.backoff_first), "robots")
-                self.queues.put_off_robots(host)
-            else:
-                host.robots.fetching = True
-                self._robots_out += 1
-                return self._hand_out(now, host, run, None, also)
-        return None
-
-    def _robots_elsewhere(self, host: Host) -> Host | None:
-        key = host_of(host.robots.url)
-        return None if key == host.key else self._hosts.take(key)
+        asked = self._asking.next(now)
+        return None if asked is None else self._hand_out(now, asked.host, asked.run, None, asked.also)
 
     def _lease_page(self, now: float) -> Lease | None:
         next_up = self.queues.pop_page(now)
@@ -344,7 +328,7 @@ class Frontier:
         self._take_back(now, out, outcome, judgement)
         found: list[Found] = []
         if out.page is None:
-            self._settle_robots(now, out, outcome, judgement)
+            self._asking.settle(now, out.host, out.run, outcome, judgement)
         elif not self._closing.tried_again(now, out, out.page, outcome, judgement):
             found = self._settle_for_good(now, out, out.page, outcome, judgement, known)
         if block_if_hopeless(now, out.host, self.rules):
@@ -405,48 +389,6 @@ class Frontier:
         take_note(now, out.host, outcome, judgement, now - (out.lease.deadline - self.rules.lease_time))
         if judgement in (Judgement.THROTTLED, Judgement.HOST_FAULT):
             back_off(now, out.host, outcome, self.rules)
-
-    def _settle_robots(self, now: float, out: Out, outcome: Outcome, judgement: Judgement) -> None:
-        robots = out.host.robots
-        robots.fetching = False
-        self._robots_out -= 1
-        if judgement is Judgement.RETURNED:
-            return
-        if judgement is Judgement.REFUSED:
-            self.queues.refuse_address(now, out.host, out.run, str(outcome.error))
-        elif outcome.location is not None and robots.hops < self.rules.robots_redirects:
-            robots.url = outcome.location
-            robots.hops += 1
-        else:
-            self._learn_robots(now, out.host, out.run, outcome)
-
-    def _learn_robots(self, now: float, host: Host, run: SourceRun, outcome: Outcome) -> None:
-        verdict = judge_robots(outcome.status, outcome.error, outcome.body)
-        expires_at = now + self.rules.robots_ttl
-        rules = parse_robots(outcome.body) if verdict is RobotsVerdict.RULES else None
-        host.robots.learn(verdict, rules, run.token, expires_at)
-        host.robots.url, host.robots.hops = f"{host.key}/robots.txt", 0
-        self._ledger.batch.robots.append(
-            RobotsRecord(
-                host=host.key,
-                verdict=verdict,
-                body=outcome.body,
-                status=outcome.status,
-                error=str(outcome.error) if outcome.error else None,
-                fetched_at=now,
-                expires_at=expires_at,
-            )
-        )
-        if verdict is not RobotsVerdict.UNREACHABLE:
-            host.pause()
-            self._ask_for_sitemaps(now, host)
-            self.queues.judge_again(now, host)
-
-    def _ask_for_sitemaps(self, now: float, host: Host) -> None:
-        if host.robots.known(now):
-            sitemaps = host.robots.rules.sitemaps if host.robots.rules else ()
-            for run in self.runs():
-                self.queues.found += run.discovery.robots_known(host.key, sitemaps)
 
 
 def _validators(page: PendingPage | None) -> Validators:

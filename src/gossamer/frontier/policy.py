@@ -34,7 +34,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     hosts_in_memory: int = 50_000
     max_redirects: int = 10
     robots_redirects: int = 5
-    guides_at_once: int = 4
+    guides_at_once: int = 16
     """Sitemaps and other lists that are fetched, or let in, at a time."""
     gone_after: int = 2
     """Answers in a row that say that a page is gone, after which a recrawl believes it."""

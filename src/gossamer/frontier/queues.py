@@ -235,6 +235,13 @@ class Queues:
             self.schedule(now, host)
         return None
 
+    def ask_for_sitemaps(self, now: float, host: Host) -> None:
+        """What a host's robots file says is known: sources that begin there may want its sitemaps."""
+        if host.robots.known(now):
+            sitemaps = host.robots.rules.sitemaps if host.robots.rules else ()
+            for run in self.runs.values():
+                self.found += run.discovery.robots_known(host.key, sitemaps)
+
     def put_off_robots(self, host: Host) -> None:
         self._robots.push(host)
 
@@ -244,7 +251,10 @@ class Queues:
             if self.asking(now, lane.host) is not None:
                 self.schedule(now, lane.host)
                 continue
-            run, page = self.runs[lane.source], lane.pop(guides=self.guides_out < self._rules.guides_at_once)
+            run, room = self.runs[lane.source], self.guides_out < self._rules.guides_at_once
+            if not room:
+                self._hold_up(now, run, lane)
+            page = lane.pop(guides=room)
             if page is None:
                 self._held.append(lane)
                 continue
@@ -255,6 +265,12 @@ class Queues:
             self._close_if_spent(lane)
             return lane.host, run, page
         return None
+
+    def _hold_up(self, now: float, run: SourceRun, lane: Lane) -> None:
+        """Guides that wait for others count as silent: nobody's links need wait for them longer than for those."""
+        for page in lane.pages():
+            if page.kind.guide:
+                run.discovery.leased(now, page)
 
     def guide_done(self, now: float) -> None:
         """There is room for another guide."""

@@ -34,7 +34,8 @@ def _kept(previous: Previous, fact: Settled) -> Settled:
 def _again(run: SourceRun, page: PendingPage, previous: Previous, fact: Settled, wall: float) -> Settled:
     told = fact.revisit is not None and fact.revisit.unchanged
     content_changed = not told and _content_changed(previous, fact)
-    same = told or (_verdict(fact) == _verdict(previous) and not content_changed)
+    # What is promoted has a draft, which takes the place of what it had.
+    same = told or (not fact.promoted and _verdict(fact) == _verdict(previous) and not content_changed)
     visits, changes = previous.visits + 1, previous.changes + content_changed
     wait = interval(run.source.spec.revisit, visits, changes, max(wall - previous.since, 0.0))
     return msgspec.structs.replace(
@@ -55,9 +56,12 @@ def _turn(run: SourceRun, page: PendingPage, visits: int, changes: int) -> int |
 
 
 def _content_changed(previous: Previous, fact: Settled) -> bool:
-    if fact.state is not State.COMPLETED or fact.promoted:
-        # A page is only deferred when it does not say what it said before.
-        return fact.promoted
+    if fact.promoted:
+        # One that was completed is only deferred when it does not say what it said before. One that was folded waits
+        # for its target in every round, and is what it was if it is folded into the same again.
+        return _verdict(fact) != _verdict(previous) or fact.state is State.COMPLETED
+    if fact.state is not State.COMPLETED:
+        return False
     return fact.document is not None and previous.hash is not None and fact.document.hash != previous.hash
 
 
