@@ -19,12 +19,17 @@ from pathlib import Path
 
 import msgspec
 
+from gossamer.failpoints import NAMES
 from gossamer.model import Counts, EndReason, PageRecord, State
 from gossamer.testing.web import Request, assert_polite, assert_retry_after, assert_robots_first, fetch_counts
 from tests.crash.crawler import Crawler, Life
 from tests.crash.look import Look, look
 
 SOON = 5.0
+AT_FIRST = frozenset({"migration", "robots-committed", "robots-fetched"})
+"""Points that only the first lives come by."""
+GUIDED = frozenset({"guide-half-listed", "guide-read"})
+"""Points that only a site with sitemaps comes by."""
 
 
 class Inquest(ABC):
@@ -48,6 +53,11 @@ class Inquest(ABC):
         return len(self._last.pages)
 
     # -- what depends on the site
+
+    @property
+    def points(self) -> frozenset[str]:
+        """The named points that such a crawl comes by."""
+        return NAMES
 
     @property
     @abstractmethod

@@ -6,12 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from gossamer.failpoints import NAMES
 from gossamer.model import LeaseKind, Traps
 from gossamer.testing.maze import Case, Maze, MazeServer, Sitemap
 from gossamer.testing.web import Request
 from gossamer.url import host_of, path_of
 from tests.crash.crawler import Crawler
-from tests.crash.inquest import Inquest, file_problems, haste, lines_of, refetches
+from tests.crash.inquest import GUIDED, Inquest, file_problems, haste, lines_of, refetches
 from tests.crash.look import Look
 
 TRAPS = Traps(path_budget=8, query_budget=8)
@@ -22,6 +23,10 @@ class MazeInquest(Inquest):
     def __init__(self, crawler: Crawler, server: MazeServer, *, delay: float) -> None:
         super().__init__(crawler, delay=delay)
         self.maze = server.maze
+
+    @property
+    def points(self) -> frozenset[str]:
+        return NAMES - GUIDED if self.maze.sitemap is Sitemap.NONE else NAMES
 
     @property
     def origins(self) -> Sequence[str]:

@@ -9,12 +9,13 @@ from contextlib import AbstractContextManager
 
 import msgspec
 
+from gossamer.failpoints import NAMES
 from gossamer.model import Change, ChangeEntry, PageRecord, State
 from gossamer.testing.evolving import Evolving
 from gossamer.testing.maze import MazeServer
 from gossamer.testing.web import Request
 from tests.crash.crawler import Crawler, Life
-from tests.crash.inquest import Inquest, file_problems, haste, refetches
+from tests.crash.inquest import AT_FIRST, Inquest, file_problems, haste, refetches
 from tests.crash.look import Look, look
 from tests.crash.mazes import TRAPS, fetched
 
@@ -65,6 +66,11 @@ class SecondVisit(Inquest):
     @abstractmethod
     def news(self, seen: Look, since: list[Request]) -> list[str]:
         """What should have been told, asked and left alone since the first visit, and was not."""
+
+    @property
+    def points(self) -> frozenset[str]:
+        """It writes no file, and knows the robots; sitemaps are read if there are any."""
+        return frozenset(point for point in NAMES - AT_FIRST if not point.startswith("outbox"))
 
     def left(self, seen: Look) -> bool:
         return seen.round == 1 or bool(seen.in_flight)

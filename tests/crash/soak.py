@@ -26,15 +26,13 @@ from gossamer.failpoints import NAMES
 from gossamer.testing.maze import Maze, MazeServer, Section, Sitemap
 from gossamer.testing.web import EVERYTHING, QUICK, RULES, Behaviour, RetryAfter, Robots, Web, WebServer, make_web
 from tests.crash.crawler import Crawler, Life, Server
-from tests.crash.inquest import Inquest
+from tests.crash.inquest import AT_FIRST, Inquest
 from tests.crash.mazes import FLAGS, MazeInquest
 from tests.crash.returns import Changed, Changing, MazeAgain, ReturnInquest
 from tests.crash.webs import WebInquest
 
 CUT_OFF = {130, -signal.SIGKILL, -signal.SIGINT, -signal.SIGTERM}
 """Exit codes. A signal that comes when all is over and nobody listens any more ends a process as it always does."""
-AT_FIRST = {"migration", "robots-committed", "robots-fetched"}
-"""Points that only the first lives come by."""
 
 
 class Report(msgspec.Struct):
@@ -159,7 +157,7 @@ def _behaviour(chance: Random) -> Behaviour:
 def _live_and_die(chance: Random, inquest: Inquest) -> Counter[str]:
     deaths: Counter[str] = Counter()
     for number in range(chance.randint(1, 12)):
-        cause = chance.choice([*WAYS, *sorted(NAMES - AT_FIRST if number else NAMES)])
+        cause = chance.choice([*WAYS, *sorted(inquest.points - AT_FIRST if number else inquest.points)])
         with inquest.next_life(failpoint=f"{cause}:{chance.randint(1, 6)}" if cause in NAMES else "") as life:
             if cause in WAYS:
                 _wait(chance, life, 0 if cause == "kill" else 1)

@@ -7,10 +7,25 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gossamer.model import Counts, PageInfo, PageRecord, RequestOptions, Source, SourceSpec, SourceState, State
+from gossamer.model import (
+    Change,
+    ChangeEntry,
+    Counts,
+    LeaseKind,
+    PageInfo,
+    PageRecord,
+    RequestOptions,
+    Source,
+    SourceSpec,
+    SourceState,
+    State,
+)
+from gossamer.testing.maze import Maze, Section, Sitemap
 from gossamer.testing.web import Request, Web, make_web
 from tests.crash.inquest import changes, file_problems, late, miscounts, too_bold
-from tests.crash.look import Look
+from tests.crash.look import Guide, Look
+from tests.crash.mazes import TRAPS, curious, needless, overspent
+from tests.crash.returns import NOTHING, Changed, misjudged, misreported, wasted
 from tests.crash.webs import GUIDES, fetch_problems, impoliteness
 
 HOST = "http://a.test"
@@ -91,3 +106,60 @@ def test_a_source_that_is_finished_too_early_or_counts_wrongly_is_seen() -> None
     assert not miscounts(seen)
     assert miscounts(msgspec.structs.replace(seen, source=done))
     assert miscounts(msgspec.structs.replace(seen, counts=Counts()))
+
+
+@pytest.fixture
+def maze() -> Maze:
+    return Maze(1, pages=2, sections=[Section.NUMBERS], sitemap=Sitemap.INDEX).at([HOST])
+
+
+def test_a_trap_that_cost_too_much_in_all_lives_together_is_seen(maze: Maze) -> None:
+    numbers = Maze(1, pages=2, sections=[Section.NUMBERS]).at([HOST])
+    log = asked(*(f"/n/{number}" for number in range(1, TRAPS.path_budget + 2)))
+    assert not overspent(numbers, log[1:], {})
+    assert not overspent(numbers, log, {f"{HOST}/n/1": 1})
+    assert "numbers without end" in overspent(numbers, log, {})[0]
+    assert "on no list" in overspent(maze, log[:1], {})[0]
+
+
+def test_guides_and_probes_that_nobody_needs_are_seen(maze: Maze) -> None:
+    assert not needless(maze, asked("/robots.txt", "/sitemap.xml"))
+    assert needless(maze, asked("/robots.txt", "/sitemap_index.xml"))
+    probes = tuple(
+        Guide(f"{HOST}/{name}", LeaseKind.PROBE, State.COMPLETED, attempts=1) for name in ("nothing", "nobody")
+    )
+    assert not curious(Look(guides=probes), deaths=1)
+    assert curious(Look(guides=probes), deaths=0)
+
+
+CHANGES = Changed(changed=frozenset({f"{HOST}/new"}), removed=frozenset({f"{HOST}/gone"}), added=frozenset())
+FEED = [
+    ChangeEntry(change=Change.CHANGED, url=f"{HOST}/new", source=1, at="", round=2),
+    ChangeEntry(change=Change.REMOVED, url=f"{HOST}/gone", source=1, at="", round=2),
+]
+
+
+def test_a_change_that_was_not_told_or_told_twice_is_seen() -> None:
+    assert not misreported(CHANGES, FEED)
+    assert "never told" in misreported(CHANGES, FEED[:1])[0]
+    assert "too often" in misreported(CHANGES, [*FEED, FEED[0]])[0]
+    assert misreported(NOTHING, FEED)
+
+
+def test_a_page_that_a_second_visit_lost_or_a_body_that_was_sent_in_vain_is_seen() -> None:
+    pages = {
+        f"{HOST}/": PAGE,
+        f"{HOST}/new": msgspec.structs.replace(PAGE, url=f"{HOST}/new"),
+        f"{HOST}/gone": msgspec.structs.replace(PAGE, url=f"{HOST}/gone", state=State.FAILED),
+    }
+    infos = {
+        url: PageInfo(id=number, record=record, host=HOST, rank=0, attempts=1)
+        for number, (url, record) in enumerate(pages.items())
+    }
+    assert not misjudged(CHANGES, pages.values(), Look(pages=infos))
+    for url in pages:
+        assert misjudged(CHANGES, pages.values(), Look(pages={other: infos[other] for other in infos if other != url}))
+    (old, new) = (msgspec.structs.replace(each, headers=(("if-none-match", "x"),)) for each in asked("/", "/new"))
+    assert not wasted(CHANGES, (), [new, msgspec.structs.replace(old, status=304)])
+    assert "had not changed" in wasted(CHANGES, (), [old])[0]
+    assert "without a validator" in wasted(CHANGES, (), [msgspec.structs.replace(old, headers=())])[0]

@@ -10,11 +10,10 @@ import pytest
 from gossamer.failpoints import NAMES
 from gossamer.testing.web import Behaviour, RetryAfter, Robots, make_web
 from tests.crash.conftest import Rehearsal
+from tests.crash.inquest import AT_FIRST, GUIDED
 
 KILLED = -signal.SIGKILL
-GUIDED = {"guide-half-listed", "guide-read"}
-"""Points that only a site with sitemaps comes by."""
-OFTEN = sorted(NAMES - {"migration", "robots-committed", "robots-fetched", *GUIDED})
+OFTEN = sorted(NAMES - AT_FIRST - GUIDED)
 """Points that a crawl comes by again and again."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from gossamer.failpoints import NAMES
 from gossamer.testing.web import (
     Expected,
     Request,
@@ -13,7 +14,7 @@ from gossamer.testing.web import (
     differences,
 )
 from tests.crash.crawler import Crawler
-from tests.crash.inquest import Inquest, failure, file_problems, haste, refetches
+from tests.crash.inquest import GUIDED, Inquest, failure, file_problems, haste, refetches
 from tests.crash.look import Look
 
 GUIDES = ("/sitemap.xml", "/sitemap_index.xml")
@@ -29,6 +30,10 @@ class WebInquest(Inquest):
     @property
     def expected(self) -> dict[str, Expected]:
         return self.web.expected(self.web.seeds)
+
+    @property
+    def points(self) -> frozenset[str]:
+        return NAMES - GUIDED
 
     @property
     def origins(self) -> Sequence[str]:

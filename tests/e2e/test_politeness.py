@@ -126,12 +126,15 @@ async def test_concurrency_bounds_all_hosts_together() -> None:
     assert max(at_once) == 3
 
 
-async def test_an_adaptive_delay_follows_the_response_time() -> None:
-    pages = {"/": page("/", "/a", "/b"), "/a": page("/a"), "/b": page("/b")}
-    with WebServer(Web(hosts=(Host(pages=pages, latency=0.1),), origins=("http://host-0.test",))) as server:
-        await crawled(server.url(), delay="auto")
-        log = server.requests()
-    assert_polite(log, server.web.origins[0], delay=0.2)
+async def test_an_adaptive_pace_begins_with_a_rest_and_grows_while_the_host_bears_it() -> None:
+    names = [f"/p{number}" for number in range(40)]
+    pages = {"/": page("/", *names)} | {name: page(name) for name in names}
+    with WebServer(Web(hosts=(Host(pages=pages, latency=0.05),), origins=("http://host-0.test",))) as server:
+        await crawled(server.url(), delay="auto", per_host=3)
+        log = sorted(server.requests(), key=lambda request: request.started)
+    # Each answer makes it a little bolder, the first one too.
+    assert_polite(log[:2], server.web.origins[0], delay=0.075)
+    assert 1 < peak_concurrency(log, server.web.origins[0]) <= 3
 
 
 async def test_a_whole_host_waits_for_retry_after_also_across_a_restart(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ RISE = log(1.15)
 CERTAINTY = 2.5
 """Standard errors."""
 FEWEST, MOST = 4.0, 400.0
+FEWEST_AT_FIRST = 12
+"""Before that the noise itself is not known."""
 SLOW_PAGE = 0.7
 """One page that takes ten times as long is a slow page, not a slow host: it counts as if it had taken twice as long."""
 MOST_NOISE = 4.0
@@ -44,7 +46,7 @@ class Latency:
 
     @property
     def settled(self) -> bool:
-        return self._seen > self.enough
+        return self._seen > self.enough and self._answers > FEWEST_AT_FIRST
 
     @property
     def risen(self) -> bool:

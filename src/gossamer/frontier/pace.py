@@ -179,8 +179,12 @@ class Pace:
 
     def _growth(self, now: float, elapsed: float) -> float:
         step = 1 / self._latency.enough
+        if self._load < 1 and self._ceiling is None:
+            return 0.15 * self._load
+        if self._latency.least is None:
+            return 0.0
         if self._ceiling is None:
-            return 0.15 * self._load if self._load < 1 else min(elapsed / ROUND, step)
+            return min(elapsed / ROUND, step)
         below = PLATEAU * self._ceiling - self._load
         if below > 0:
             return min(self._slope * elapsed, below)
