@@ -14,7 +14,7 @@ RISE = log(1.15)
 CERTAINTY = 2.5
 """Standard errors."""
 FEWEST, MOST = 4.0, 400.0
-FEWEST_AT_FIRST = 12
+FEWEST_AT_FIRST = 10
 """Before that the noise itself is not known."""
 SLOW_PAGE = 0.7
 """One page that takes ten times as long is a slow page, not a slow host: it counts as if it had taken twice as long."""

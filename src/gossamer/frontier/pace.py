@@ -49,7 +49,7 @@ class Caution(msgspec.Struct, frozen=True, kw_only=True):
     """Share by which it grows in a second then."""
 
 
-LIGHT = Caution(factor=0.7, recovery=15.0, patience=60.0, creep=0.02)
+LIGHT = Caution(factor=0.7, recovery=8.0, patience=60.0, creep=0.02)
 """Slow answers."""
 GRAVE = Caution(factor=0.5, recovery=60.0, patience=300.0, creep=0.005)
 """Refusals, or no answers."""
@@ -180,7 +180,7 @@ class Pace:
     def _growth(self, now: float, elapsed: float) -> float:
         step = 1 / self._latency.enough
         if self._load < 1 and self._ceiling is None:
-            return 0.15 * self._load
+            return 0.2 * self._load
         if self._latency.least is None:
             return 0.0
         if self._ceiling is None:

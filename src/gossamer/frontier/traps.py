@@ -44,6 +44,9 @@ _MONTH = re.compile(r"(?:month|monat|(?<![a-z])mo?n?)=(\d{1,2})(?=$|&)", re.IGNO
 Date = tuple[int, int, int]
 """Year, month and day; the day is 0 where only the month is told."""
 
+EARLIEST = 1800
+"""The first year of dates: newspapers have put their archives online from about then on."""
+
 
 class TrapJudge:
     def __init__(self, limits: Traps) -> None:
@@ -111,8 +114,8 @@ class TrapJudge:
         for date in dates:
             if date > (latest.year, latest.month, latest.day):
                 return f"names the date {_spelt(date)}, further ahead than {self.limits.max_future / _DAY:g} days"
-            if date[0] < 1970:
-                return f"names the date {_spelt(date)}, before 1970"
+            if date[0] < EARLIEST:
+                return f"names the date {_spelt(date)}, before {EARLIEST}"
         return None
 
 
