@@ -2,8 +2,11 @@
 
 A laden server gets slower beyond a knee. The same crawl is made with a fixed number of requests at once, for several
 numbers, and then with `delay = "auto"`, which is told nothing. The best fixed setting is the fastest that keeps the
-mean response time within 1.5 times the base. A metered server answers 429 above a rate; there the crawl is made with
-`auto` and at full speed (`delay = 0`). All figures are from the server's own log, the warm-up included.
+mean response time within 1.5 times the base; it is at its speed from the first page on, so a third of the site tells
+what it does, while auto has the whole of it, with its warm-up.
+
+A metered server answers 429 above a rate; there the crawl is made with `auto` and at full speed (`delay = 0`).
+All figures are from the server's own log.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from gossamer.api import crawl
 from gossamer.testing.loaded import Laden, LoadedServer, Manner, Metered
 from gossamer.testing.web import Request
 
-FIXED = (1, 2, 4, 6, 8, 10, 12, 16)
+FIXED = (1, 2, 3, 4, 6, 8, 10, 12, 16)
 LADEN = {
     "flat beyond 8": Laden(base=0.05, knee=8, growth=1.0),
     "falling beyond 4": Laden(base=0.05, knee=4, growth=2.0),
@@ -99,7 +102,7 @@ def race(name: str, manner: Laden, pages: int) -> Race:
     print(f"\n{name}: {manner.base * 1000:.0f} ms, {pages} pages\n{HEADER}", file=sys.stderr, flush=True)
     fixed = []
     for number in FIXED:
-        fixed.append(crawl_laden(manner, pages, 0, number))
+        fixed.append(crawl_laden(manner, pages // 3, 0, number))
         print(line(fixed[-1]), file=sys.stderr, flush=True)
     auto = crawl_laden(manner, pages, "auto")
     print(line(auto), file=sys.stderr, flush=True)

@@ -11,7 +11,7 @@ from gossamer.frontier.turns import SourceRun
 from gossamer.model import Deferral, PendingPage
 from gossamer.ports import Clock, Store
 
-_DEFERRED_AT_ONCE = 1_000
+_DEFERRED_AT_ONCE = 250
 _JUDGED = (
     Deferral.UNLISTED,
     Deferral.BUDGET,
@@ -95,6 +95,9 @@ class Judge:
     async def _judge_all(self, clock: Clock, run: SourceRun, kind: Deferral, commit: Commit) -> None:
         after = 0
         while pages := await self._store.some_deferred(run.id, _DEFERRED_AT_ONCE, kind=kind, after=after):
-            now, after = clock.now(), pages[-1].id
+            now, after, left = clock.now(), pages[-1].id, run.deferred
             await self._judge(now, run, pages)
             await commit(now)
+            if run.queued and run.deferred == left:
+                # All of them wait for what the pages bring that were let in: so may those behind them.
+                return

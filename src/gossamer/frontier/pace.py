@@ -67,6 +67,7 @@ class Pace:
         self._patient_until = inf
         self._calm = True
         """Whether it has been well since the last trouble."""
+        self._suspicious = False
         self._troubled_at = -inf
         self._fresh_from = -inf
         """Requests that began later tell of the load as it is now."""
@@ -102,12 +103,13 @@ class Pace:
         if started <= self._fresh_from:
             return
         # What it takes with hardly any load is what it takes.
-        self._latency.take(latency, 1.0 if self._load <= FIRST_LOAD else elapsed / MEMORY)
+        self._latency.take(latency, self._peak, 1.0 if self._load <= FIRST_LOAD else elapsed / MEMORY)
         if self.adaptive and self._latency.risen:
             self._slowed(now)
             return
-        self._calm = self._calm or self._latency.settled
-        if self._calm and self._peak >= PLATEAU * self.cap:
+        if self._latency.settled:
+            self._calm, self._suspicious = True, False
+        if self._calm and not self._suspicious and self._peak >= PLATEAU * self.cap:
             self._grow(now, elapsed)
 
     def throttled(self, now: float, started: float) -> None:
@@ -127,7 +129,13 @@ class Pace:
             self._lower(now, GRAVE.factor * self._load)
 
     def _slowed(self, now: float) -> None:
-        if self._load > FIRST_LOAD:
+        if self._load <= FIRST_LOAD:
+            return
+        # Everybody stalls now and then: it must show twice.
+        self._suspicious = not self._suspicious
+        if self._suspicious:
+            self._measure_afresh(now)
+        else:
             self._trouble(now, LIGHT, self._borne)
             self._lower(now, max(LIGHT.factor * self._load, FIRST_LOAD))
 

@@ -154,6 +154,7 @@ class Patterns:
         self._host = _Tally(_HOST, limits.host_budget)
         self._tallies: dict[str, _Tally] = {}
         self._own = 0
+        self._looked_up: tuple[str, tuple[str, bool] | None] = ("", None)
         for record in records:
             self._restore(record)
 
@@ -232,7 +233,10 @@ class Patterns:
 
     def _tally(self, url: str) -> _Tally | None:
         """The tally of a URL: one of its own, or else, when there are too many, a coarse one."""
-        found = pattern_of(url)
+        if url != self._looked_up[0]:
+            # A page that is judged is mostly let in the next moment.
+            self._looked_up = url, pattern_of(url)
+        found = self._looked_up[1]
         if found is None:
             return None
         pattern, is_query = found

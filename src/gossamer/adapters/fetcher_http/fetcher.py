@@ -90,7 +90,7 @@ class _Exchange:
             async with asyncio.timeout(min(options.first_byte_timeout, options.total_timeout)) as deadline:
                 pinned = await clients.client(host_of(url), options)
                 self._waiting_for = "the first byte"
-                response = await pinned.client.get(url, headers=conditions)
+                response = await (pinned.client.get(url, headers=conditions) if conditions else pinned.client.get(url))
                 return self._read_head(response, pinned) or await self._read_body(response, deadline)
         except TimeoutError:
             return self._out_of_time()
@@ -139,7 +139,9 @@ class _Exchange:
                 if not isinstance(chunk, memoryview):
                     continue  # trailers
                 self._size += len(chunk)
-                if not await self._keep(chunk):
+                if self._into is None:
+                    self._chunks.append(chunk)
+                elif not await self._hand_on(chunk, self._into):
                     return None
                 if self._size == len(chunk):
                     failpoint("mid-body")
@@ -151,14 +153,11 @@ class _Exchange:
                     moved = self._move(deadline)
         return None
 
-    async def _keep(self, chunk: memoryview) -> bool:
+    async def _hand_on(self, chunk: memoryview, into: Callable[[bytes], bool]) -> bool:
         """Whether more is wanted."""
-        if self._into is None:
-            self._chunks.append(chunk)
-            return True
         fitting = len(chunk) - max(self._size - self._cap, 0)
         for start in range(0, fitting, _PIECE):
-            if not self._into(bytes(chunk[start : min(start + _PIECE, fitting)])):
+            if not into(bytes(chunk[start : min(start + _PIECE, fitting)])):
                 return False
             await asyncio.sleep(0)
         return True
