@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.frontier import parameters
-from gossamer.frontier.parameters import MAX_NAMES, MAX_SAMPLES, Parameters
-from gossamer.model import Fingerprint, Learnt
+from gossamer.frontier.parameters import ENOUGH, MAX_NAMES, MAX_SAMPLES, Parameters
+from gossamer.model import Fingerprint, Learnt, PendingPage, Previous, State, Why
+from tests.frontier.makers import HOST, WALL, Play, source
 
 SITE = "https://example.com"
 SID = Learnt(parameters={"sid": (3, 0), "page": (9, 1), ";jsessionid": (3, 0), "ref": (2, 0)})
@@ -160,3 +161,19 @@ def test_memory_stays_bounded() -> None:
     assert len(host._samples) <= MAX_SAMPLES
     assert max(map(len, host._samples.values())) <= 8
     assert len(host.learnt().parameters) <= MAX_NAMES
+
+
+def test_a_page_that_was_completed_under_its_address_keeps_it_though_a_parameter_was_learnt_since() -> None:
+    play = Play(source(rounds=2))
+    play.admit("/first")
+    host = play.frontier._hosts.get(HOST)
+    assert host is not None
+    host.parameters = Parameters(Learnt(parameters={"sid": (ENOUGH, 0)}))
+    kept, folded = (
+        PendingPage(id=number, source=1, url=f"{HOST}/p?sid={number}", host=HOST, depth=1, rank=5, previous=previous)
+        for number, previous in ((10, Previous(state=State.COMPLETED)), (11, None))
+    )
+    play.frontier.reopen(0.0, [kept, folded])
+    ended = {fact.page: fact for fact in play.frontier.collect(0.0, WALL).settled}
+    assert list(ended) == [folded.id]
+    assert (ended[folded.id].reason, ended[folded.id].target) == (Why.DUPLICATE, f"{HOST}/p")

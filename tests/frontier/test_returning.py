@@ -68,6 +68,8 @@ HIDDEN = fact(State.SKIPPED, reason=Why.NOINDEX)
         (WAS_FAILED, BROKEN, State.FAILED, True, False, None),
         (WAS_FOLDED, FOLDED, State.SKIPPED, True, False, None),
         (WAS_FOLDED, FOLDED_ELSEWHERE, State.SKIPPED, False, False, None),
+        # Deferred again, and folded into the same: what was read takes the place of what it had, and is no change.
+        (WAS_FOLDED, msgspec.structs.replace(FOLDED, promoted=True), State.SKIPPED, False, False, None),
         (WAS_FOLDED, GONE, State.FAILED, False, False, None),
         (WAS_FOLDED, says("new"), State.COMPLETED, False, True, Change.ADDED),
     ],
