@@ -16,7 +16,7 @@ from tests.crash.inquest import GUIDED, Inquest, file_problems, haste, lines_of,
 from tests.crash.look import Look
 
 TRAPS = Traps(path_budget=8, query_budget=8)
-FLAGS = ("--scope", "host", "--path-budget", "8", "--query-budget", "8")
+FLAGS = ("--scope", "host", "--path-budget", "8", "--query-budget", "8", "--thin-budget", "8")
 
 
 class MazeInquest(Inquest):

@@ -16,7 +16,8 @@ TRAPS = Traps(path_budget=30, query_budget=30)
 
 
 async def solve(server: MazeServer, **options: object) -> list[PageRecord]:
-    wanted = {"scope": "host", "seed_from": ["auto"], "path_budget": 30, "query_budget": 30, **options}
+    budgets = {"path_budget": 30, "query_budget": 30, "thin_budget": 30}
+    wanted = {"scope": "host", "seed_from": ["auto"], **budgets, **options}
     result = await crawled(*server.seeds, **wanted)  # type: ignore[arg-type]
     return result.records
 

@@ -271,7 +271,7 @@ def run_dry(play: Play) -> None:
 
 
 def test_a_budget_grows_each_time_the_source_runs_dry_while_its_pages_bring_something_new() -> None:
-    play = Play(source(traps=Traps(path_budget=4)))
+    play = Play(source(traps=Traps(path_budget=4, thin_budget=4)))
     play.admit(*numbered(30))
     play.commit()
     fetched = []
@@ -284,7 +284,7 @@ def test_a_budget_grows_each_time_the_source_runs_dry_while_its_pages_bring_some
 
 
 def test_a_pattern_that_brings_nothing_new_is_refused_with_what_it_brought() -> None:
-    play = Play(source(traps=Traps(path_budget=4)))
+    play = Play(source(traps=Traps(path_budget=4, thin_budget=4)))
     play.admit(*numbered(30))
     play.commit()
     assert read_all(play, useful=False) == 4
@@ -295,7 +295,7 @@ def test_a_pattern_that_brings_nothing_new_is_refused_with_what_it_brought() -> 
 
 
 def test_a_pattern_that_stops_bringing_anything_new_is_refused_after_it_was_extended() -> None:
-    play = Play(source(traps=Traps(path_budget=4)))
+    play = Play(source(traps=Traps(path_budget=4, thin_budget=4)))
     play.admit(*numbered(30))
     play.commit()
     read_all(play, useful=True)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.frontier.patterns import MAX_PATTERNS, Patterns, Ruling, Verdict, pattern_of
+from gossamer.frontier.patterns import DEEPEST_THIN, MAX_PATTERNS, Patterns, Ruling, Verdict, Worth, pattern_of
 from gossamer.model import PatternRecord, Traps
 
 HOST = "https://example.com"
@@ -92,14 +92,14 @@ def test_a_pattern_that_brought_nothing_is_refused_with_its_figures() -> None:
     patterns = fresh()
     crawl(patterns, days(5), useful=lambda url: url.endswith("0"))
     text = "the pattern /calendar/# brought new content with 1 of 5 pages (budget 5)"
-    assert patterns.verdict(days(6)[-1], dry=1) == Verdict(Ruling.REFUSE, text)
+    assert patterns.verdict(days(6)[-1], depth=1, dry=1) == Verdict(Ruling.REFUSE, text)
 
 
 def test_a_pattern_of_which_half_was_new_gets_as_much_again() -> None:
     patterns = fresh(Traps(path_budget=4))
     crawl(patterns, days(4), useful=lambda url: url[-1] in "01")
     more = days(9)[4:]
-    assert patterns.verdict(more[0], dry=1).ruling is Ruling.EXTEND
+    assert patterns.verdict(more[0], depth=1, dry=1).ruling is Ruling.EXTEND
     assert [patterns.admit(url) for url in more] == [True] * 4 + [False]
 
 
@@ -108,10 +108,41 @@ def test_a_pattern_is_extended_once_each_time_its_source_runs_dry() -> None:
     crawl(patterns, days(5), useful=lambda url: True)
     rulings = []
     for url in days(17)[5:]:
-        rulings.append(patterns.verdict(url, dry=1).ruling)
+        rulings.append(patterns.verdict(url, depth=1, dry=1).ruling)
         patterns.admit(url)
     assert rulings == [Ruling.EXTEND] * 5 + [Ruling.WAIT] * 7
-    assert patterns.verdict(days(17)[-1], dry=2).ruling is Ruling.EXTEND
+    assert patterns.verdict(days(17)[-1], depth=1, dry=2).ruling is Ruling.EXTEND
+
+
+def test_a_pattern_with_hardly_a_word_goes_on_while_it_does_not_lead_deeper_and_deeper() -> None:
+    patterns = fresh(Traps(path_budget=4, thin_budget=16))
+    for url in days(4):
+        patterns.admit(url)
+        patterns.settled(url, Worth.THIN)
+    next_day = days(5)[-1]
+    assert patterns.verdict(next_day, depth=DEEPEST_THIN + 1, dry=1).ruling is Ruling.REFUSE
+    assert patterns.verdict(next_day, depth=DEEPEST_THIN, dry=1).ruling is Ruling.EXTEND
+
+
+def test_a_pattern_with_hardly_a_word_has_a_budget_of_its_own() -> None:
+    patterns = fresh(Traps(path_budget=4, thin_budget=16))
+    admitted = 0
+    for dry in range(10):
+        for url in days(100)[admitted:]:
+            if not patterns.admit(url):
+                break
+            patterns.settled(url, Worth.THIN)
+            admitted += 1
+        patterns.verdict(days(100)[admitted], depth=1, dry=dry)
+    assert admitted == 16
+
+
+def test_copies_among_pages_with_hardly_a_word_still_count_against_them() -> None:
+    patterns = fresh(Traps(path_budget=4))
+    for number, url in enumerate(days(4)):
+        patterns.admit(url)
+        patterns.settled(url, Worth.THIN if number == 0 else Worth.USELESS)
+    assert patterns.verdict(days(5)[-1], depth=1, dry=1).ruling is Ruling.REFUSE
 
 
 def test_a_host_has_a_budget_too_and_it_is_never_extended() -> None:
@@ -120,7 +151,7 @@ def test_a_host_has_a_budget_too_and_it_is_never_extended() -> None:
     crawl(patterns, words[:3], useful=lambda url: True)
     assert not patterns.admit(words[3])
     text = "the host brought new content with 3 of 3 pages (budget 3)"
-    assert patterns.verdict(words[3], dry=1) == Verdict(Ruling.REFUSE, text)
+    assert patterns.verdict(words[3], depth=1, dry=1) == Verdict(Ruling.REFUSE, text)
 
 
 def test_only_what_changed_is_collected() -> None:
@@ -200,8 +231,12 @@ def act(patterns: Patterns, step: tuple[str, int, bool], dry: int) -> tuple[bool
     url = f"{HOST}/{folder}/{number}"
     admitted = patterns.admit(url)
     if admitted:
-        patterns.settled(url, useful)
-    return admitted, None if admitted else patterns.verdict(url, dry)
+        patterns.settled(url, worth(useful))
+    return admitted, None if admitted else patterns.verdict(url, 1, dry)
+
+
+def worth(useful: bool) -> Worth:
+    return Worth.USEFUL if useful else Worth.USELESS
 
 
 def tallies(patterns: Patterns) -> dict[str, PatternRecord]:
@@ -211,7 +246,7 @@ def tallies(patterns: Patterns) -> dict[str, PatternRecord]:
 def crawl(patterns: Patterns, urls: list[str], useful: Callable[[str], bool]) -> None:
     for url in urls:
         assert patterns.admit(url)
-        patterns.settled(url, useful(url))
+        patterns.settled(url, worth(useful(url)))
 
 
 def crawl_all(patterns: Patterns, urls: list[str], useful: Callable[[str], bool]) -> int:
@@ -221,7 +256,7 @@ def crawl_all(patterns: Patterns, urls: list[str], useful: Callable[[str], bool]
     while out or deferred:
         read += len(out)
         for url in out:
-            patterns.settled(url, useful(url))
+            patterns.settled(url, worth(useful(url)))
         dry += 1
         rulings = [(url, judged(patterns, url, dry)) for url in deferred]
         out = [url for url, ruling in rulings if ruling is Ruling.EXTEND]
@@ -231,6 +266,6 @@ def crawl_all(patterns: Patterns, urls: list[str], useful: Callable[[str], bool]
 
 
 def judged(patterns: Patterns, url: str, dry: int) -> Ruling:
-    ruling = patterns.verdict(url, dry).ruling
+    ruling = patterns.verdict(url, 1, dry).ruling
     assert ruling is not Ruling.EXTEND or patterns.admit(url)
     return ruling

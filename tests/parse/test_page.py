@@ -310,6 +310,9 @@ def test_the_fingerprint_is_of_the_body_and_the_main_text() -> None:
     body = "<nav>Home</nav><main>" + " ".join(f"word{number}" for number in range(60)) + "</main>"
     reading = page(body)
     assert reading.fingerprint == fingerprint(body.encode(), reading.document.text or "")
+    named = page(f"<title>T</title><h1>H</h1>{body}").fingerprint
+    assert named is not None
+    assert named.bands != page(f"<title>T</title><h1>I</h1>{body}").fingerprint.bands  # type: ignore[union-attr]
     stub = Fingerprint(body=xxhash.xxh3_128_digest(b"<p>Few words"), stub=True)
     assert page("<p>Few words").fingerprint == stub
 

@@ -37,6 +37,7 @@ class Options(TypedDict, total=False):
     host_budget: int
     path_budget: int
     query_budget: int
+    thin_budget: int
     max_repeats: int
     max_segments: int
     max_parameters: int

@@ -83,6 +83,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     host_budget: int = 1_000_000
     path_budget: int = 500
     query_budget: int = 500
+    thin_budget: int = 100_000
     max_repeats: int = 3
     max_segments: int = 32
     max_parameters: int = 16

@@ -124,6 +124,12 @@ _ROWS = [
     ),
     Setting("query_budget", _TRAPS, whole(1), "The same for one path with one set of query parameters."),
     Setting(
+        "thin_budget",
+        _TRAPS,
+        whole(1),
+        "The most for a pattern whose pages say hardly anything, if it does not lead deeper and deeper.",
+    ),
+    Setting(
         "max_repeats", _TRAPS, whole(2), "A path that repeats a segment, or a run of them, this many times is a trap."
     ),
     Setting("max_segments", _TRAPS, whole(1), "Segments of a path, at most."),

@@ -238,7 +238,7 @@ class Admission:
         if tallies is None:
             # There is no room for its host just now: it waits until the source runs dry again.
             return
-        verdict = tallies.verdict(page.url, run.dry)
+        verdict = tallies.verdict(page.url, page.depth, run.dry)
         if verdict.ruling is Ruling.REFUSE:
             self._end(run, page, Why.TRAP, verdict.text)
         elif verdict.ruling is Ruling.EXTEND:

@@ -9,13 +9,14 @@ from gossamer.frontier.folding import Folds, Known
 from gossamer.frontier.host import Address, Host
 from gossamer.frontier.ledger import Ledger
 from gossamer.frontier.parameters import Parameters
+from gossamer.frontier.patterns import Worth
 from gossamer.frontier.policy import Judgement, Rules
 from gossamer.frontier.queues import Queues
 from gossamer.frontier.registry import Registry
 from gossamer.frontier.returning import GONE
 from gossamer.frontier.settling import PageVerdict, page_verdict, with_fold
 from gossamer.frontier.turns import SourceRun
-from gossamer.model import MAX_RANK, Found, Lease, Outcome, PendingPage, Revisited, Settled, State, Why
+from gossamer.model import MAX_RANK, Fingerprint, Found, Lease, Outcome, PendingPage, Revisited, Settled, State, Why
 from gossamer.url import host_of
 
 
@@ -80,8 +81,7 @@ class Closing:
         """What the page tells of its pattern, and of the parameters of its host."""
         fingerprint, settled = verdict.settled.fingerprint, verdict.settled
         if page.depth > 0 and page.previous is None and (tallies := run.tallies(page.host)) is not None:
-            useful = settled.state is not State.SKIPPED and fingerprint is not None and bool(fingerprint.sketch)
-            tallies.settled(page.url, useful)
+            tallies.settled(page.url, _worth(settled, fingerprint))
         if outcome.reading is None or not run.learns or ("?" not in page.url and ";" not in page.url):
             return
         if host.parameters is None:
@@ -152,6 +152,12 @@ class Closing:
             self._ledger.source(run, new_spec=True)
             if (host := self._hosts.get(host_of(url))) is not None:
                 self._queues.ask_for_sitemaps(now, host)
+
+
+def _worth(settled: Settled, fingerprint: Fingerprint | None) -> Worth:
+    if settled.state in (State.SKIPPED, State.FAILED):
+        return Worth.USELESS
+    return Worth.USEFUL if fingerprint is not None and fingerprint.sketch else Worth.THIN
 
 
 def _says_the_same(page: PendingPage, verdict: PageVerdict) -> bool:

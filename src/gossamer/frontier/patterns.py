@@ -1,7 +1,8 @@
 """Budgets for what may have no end: pages that differ by a number, or by what stands after the question mark.
 
 Such URLs are counted by their pattern. A pattern that has used up its budget must show that it was worth it before it
-gets more, and then gets as much again: a trap costs its budget once, a large archive only waits its turn.
+gets more, and then gets as much again: a trap costs its budget once, a large archive only waits its turn. One whose
+pages say hardly anything gets more only while it does not lead deeper and deeper, as calendars do.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ MAX_PATTERNS = 256
 _COARSE_NUMBERS = 8
 _COARSE_PARAMETERS = 16
 _OWN_PATTERNS = MAX_PATTERNS - _COARSE_NUMBERS - _COARSE_PARAMETERS
+DEEPEST_THIN = 50
+"""Links from a seed, up to which a pattern with hardly a word may lead."""
 _LONGEST = 160
 _LONGEST_WORD = 64
 _HOST = ""
@@ -90,6 +93,17 @@ def _coarse(pattern: str, is_query: bool) -> str:
     return "**" + "/#" * min(pattern.count("#"), _COARSE_NUMBERS)
 
 
+class Worth(StrEnum):
+    """What a page of a pattern brought."""
+
+    USEFUL = "useful"
+    """Something new to read."""
+    THIN = "thin"
+    """Hardly a word, but its own."""
+    USELESS = "useless"
+    """It is another page, or none."""
+
+
 class Ruling(StrEnum):
     EXTEND = "extend"
     """There is room again: admit the page."""
@@ -105,7 +119,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 class _Tally:
-    __slots__ = ("admitted", "allowed", "extended", "name", "useful", "useless")
+    __slots__ = ("admitted", "allowed", "extended", "name", "thin", "useful", "useless")
 
     def __init__(self, name: str, allowed: int, record: PatternRecord | None = None) -> None:
         self.name = name
@@ -113,6 +127,7 @@ class _Tally:
         self.admitted = record.admitted if record else 0
         self.useful = record.useful if record else 0
         self.useless = record.useless if record else 0
+        self.thin = record.thin if record else 0
         self.extended: int | None = None
         """When the source had run dry so many times."""
 
@@ -120,24 +135,24 @@ class _Tally:
     def full(self) -> bool:
         return self.admitted >= self.allowed
 
-    @property
-    def worthy(self) -> bool:
-        return self.useful > 0 and self.useful >= self.useless
+    def worthy(self, depth: int, thin_budget: int) -> bool:
+        if self.useful + self.thin < max(self.useless, 1):
+            return False
+        return self.useful >= self.thin or (depth <= DEEPEST_THIN and self.allowed < thin_budget)
 
     @property
     def text(self) -> str:
         what = f"the pattern {self.name}" if self.name else "the host"
-        settled = self.useful + self.useless
+        settled = self.useful + self.useless + self.thin
         return f"{what} brought new content with {self.useful} of {settled} pages (budget {self.allowed})"
 
-    def count(self, useful: bool) -> None:
-        self.useful += useful
-        self.useless += not useful
+    def count(self, worth: Worth) -> None:
+        setattr(self, worth, getattr(self, worth) + 1)
 
-    def ruling(self, dry: int) -> Ruling:
+    def ruling(self, dry: int, depth: int, thin_budget: int) -> Ruling:
         if self.full and self.extended == dry:
             return Ruling.WAIT
-        if self.full and self.worthy:
+        if self.full and self.worthy(depth, thin_budget):
             self.allowed, self.extended = 2 * self.allowed, dry
         return Ruling.REFUSE if self.full else Ruling.EXTEND
 
@@ -179,15 +194,15 @@ class Patterns:
         self._touch(tally)
         return True
 
-    def settled(self, url: str, useful: bool) -> None:
-        """A page that was admitted is final: whether it brought something new."""
+    def settled(self, url: str, worth: Worth) -> None:
+        """A page that was admitted is final."""
         tally = self._tally(url)
         for each in (self._host, tally):
             if each is not None:
-                each.count(useful)
+                each.count(worth)
         self._touch(tally)
 
-    def verdict(self, url: str, dry: int) -> Verdict:
+    def verdict(self, url: str, depth: int, dry: int) -> Verdict:
         """What becomes of a page that found no room, now that the source has run dry for the `dry`th time.
 
         A pattern is extended at most once each time, so that what the new pages bring is known before there are more.
@@ -197,7 +212,7 @@ class Patterns:
             return Verdict(Ruling.REFUSE, self._host.text)
         if tally is None:
             return Verdict(Ruling.EXTEND)
-        ruling = tally.ruling(dry)
+        ruling = tally.ruling(dry, depth, self.limits.thin_budget)
         if ruling is Ruling.REFUSE:
             return Verdict(ruling, tally.text)
         self._touch(tally)
@@ -217,6 +232,7 @@ class Patterns:
             allowed=tally.allowed,
             useful=tally.useful,
             useless=tally.useless,
+            thin=tally.thin,
         )
 
     def _touch(self, tally: _Tally | None) -> None:

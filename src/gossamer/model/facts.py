@@ -136,6 +136,9 @@ class PatternRecord(msgspec.Struct, frozen=True, kw_only=True):
     useful: int = 0
     """Pages of it that brought something new."""
     useless: int = 0
+    """Pages of it that were another page, or none."""
+    thin: int = 0
+    """Pages of it that said hardly anything."""
 
 
 class Road(msgspec.Struct, frozen=True, kw_only=True):

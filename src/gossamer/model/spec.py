@@ -101,6 +101,8 @@ class Traps(msgspec.Struct, frozen=True, kw_only=True):
     """Pages of one numbered path (`/calendar/#/#`); more while they bring new content."""
     query_budget: int = 500
     """The same for one path with one set of parameters."""
+    thin_budget: int = 100_000
+    """The same for a pattern whose pages say hardly anything, as long as it does not lead deeper and deeper."""
     max_repeats: int = 3
     """Times in a row that a path segment, or a run of them, may not repeat: `/a/a/a/`."""
     max_segments: int = 32

@@ -46,7 +46,8 @@ _LONG = 10
 _SPACELESS = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 
 
-def fingerprint(body: bytes, text: str) -> Fingerprint:
+def fingerprint(body: bytes, text: str, name: str = "") -> Fingerprint:
+    """`name` is what the page calls itself: pages that give themselves different names never meet."""
     text = text[:_MOST_CHARACTERS]
     shingles = _long_shingles(text) if len(text) >= _LONG_TEXT else []
     words = [] if shingles else _words(text.lower())
@@ -57,7 +58,7 @@ def fingerprint(body: bytes, text: str) -> Fingerprint:
         body=xxh3_128_digest(body),
         stub=0 < len(words) < _STUB,
         sketch=struct.pack(f"<{len(smallest)}Q", *smallest),
-        bands=_bands(smallest) if smallest else (),
+        bands=_bands(smallest, name) if smallest else (),
     )
 
 
@@ -92,7 +93,7 @@ def _smallest(hashes: list[int]) -> list[int]:
     return (low if len(low) >= SKETCH else sorted(set(hashes)))[:SKETCH]
 
 
-def _bands(smallest: list[int]) -> tuple[int, ...]:
+def _bands(smallest: list[int], name: str) -> tuple[int, ...]:
     """One-permutation MinHash: the least hash of each bucket, or of the next bucket that has one; three to a key."""
     least: dict[int, int] = {}
     for value in smallest:
@@ -101,9 +102,10 @@ def _bands(smallest: list[int]) -> tuple[int, ...]:
             break
     row = least[min(least)]
     rows = [row := least.get(bucket, row) for bucket in reversed(range(_BUCKETS))]
-    return tuple(_key(band, rows[band::_BANDS]) for band in range(_BANDS))
+    seed = xxh3_64_intdigest(name.encode("utf-8", "replace")) if name else 0
+    return tuple(_key(seed ^ band, rows[band::_BANDS]) for band in range(_BANDS))
 
 
-def _key(band: int, rows: list[int]) -> int:
+def _key(seed: int, rows: list[int]) -> int:
     """63 bits, since databases know no unsigned numbers."""
-    return xxh3_64_intdigest(struct.pack(f"<{1 + _ROWS}Q", band, *rows)) >> 1
+    return xxh3_64_intdigest(struct.pack(f"<{1 + _ROWS}Q", seed, *rows)) >> 1

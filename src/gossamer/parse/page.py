@@ -125,7 +125,7 @@ def _read_html(url: str, response: Response, options: RequestOptions) -> Reading
         noindex=asked.noindex,
         nofollow=asked.nofollow,
         refresh=refresh,
-        fingerprint=fingerprint(response.body, text),
+        fingerprint=fingerprint(response.body, text, "\n".join(filter(None, [title, heading]))),
         looks_missing=says_missing(title) or says_missing(heading),
     )
 

@@ -31,7 +31,7 @@ _SAVE_HOSTS = Bulk(
 
 _SAVE_ROBOTS = Bulk("REPLACE INTO robots (host, verdict, body, status, error, fetched_at, expires_at)", 7)
 
-_SAVE_PATTERNS = Bulk("REPLACE INTO patterns (source, host, pattern, admitted, allowed, useful, useless)", 7)
+_SAVE_PATTERNS = Bulk("REPLACE INTO patterns (source, host, pattern, admitted, allowed, useful, useless, thin)", 8)
 
 _SAVE_ROADS = Bulk("REPLACE INTO roads (source, host, links)", 3)
 
@@ -112,6 +112,7 @@ def save_patterns(db: apsw.Connection, patterns: Sequence[PatternRecord]) -> Non
                 record.allowed,
                 record.useful,
                 record.useless,
+                record.thin,
             )
             for record in patterns
         ],
@@ -160,7 +161,7 @@ def _robots(row: Row) -> RobotsRecord | None:
 
 
 _PATTERNS = """
-SELECT p.source, h.key, p.pattern, p.admitted, p.allowed, p.useful, p.useless
+SELECT p.source, h.key, p.pattern, p.admitted, p.allowed, p.useful, p.useless, p.thin
 FROM hosts h CROSS JOIN patterns p ON p.source = ? AND p.host = h.id
 WHERE h.key IN (SELECT value FROM json_each(?)) ORDER BY h.key, p.pattern
 """

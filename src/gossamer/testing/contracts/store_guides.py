@@ -239,7 +239,7 @@ class StoreGuidesContract(Mortal):
     async def test_patterns_are_kept_for_each_source_and_host(self, store: Store, source: int) -> None:
         other = (await store.add_source(SPEC, 6.0)).id
         old = PatternRecord(source=source, host=HOST, pattern="/#", admitted=1)
-        new = PatternRecord(source=source, host=HOST, pattern="/#", admitted=5, allowed=9, useful=2, useless=1)
+        new = PatternRecord(source=source, host=HOST, pattern="/#", admitted=5, allowed=9, useful=2, useless=1, thin=4)
         elsewhere = PatternRecord(source=source, host="https://b.test", pattern="/#")
         theirs = PatternRecord(source=other, host=HOST, pattern="/#", admitted=7)
         await store.commit(Batch(patterns=[old, elsewhere, theirs]))

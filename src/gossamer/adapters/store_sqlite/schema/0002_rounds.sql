@@ -151,6 +151,7 @@ CREATE TABLE patterns (
     allowed INTEGER NOT NULL,
     useful INTEGER NOT NULL,
     useless INTEGER NOT NULL,
+    thin INTEGER NOT NULL,
     PRIMARY KEY (source, host, pattern)
 ) STRICT, WITHOUT ROWID;
 
