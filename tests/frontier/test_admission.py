@@ -10,6 +10,7 @@ from gossamer.model import (
     Discovery,
     Fingerprint,
     Guide,
+    Lease,
     LeaseKind,
     Moved,
     PendingPage,
@@ -166,6 +167,7 @@ def test_a_page_without_a_budget_waits_on_but_knows_the_shorter_road() -> None:
     play = Play(source(traps=Traps(path_budget=2)))
     play.admit(*(f"/n/{number}" for number in range(3)), depth=3)
     play.commit()
+    read_all(play, useful=False)
     assert play.told("/n/2") == BUDGET
     play.another_road("/n/2", depth=1)
     play.commit()
@@ -251,16 +253,23 @@ def numbered(count: int) -> list[str]:
     return [f"/n/{number}" for number in range(count)]
 
 
-def read_all(play: Play, *, useful: bool) -> int:
-    """Fetch what is queued; each page brings something new, or nothing."""
-    count = play.run.queued
-    for number in range(count):
-        lease = play.lease()
-        sketch = b"12345678" if useful else b""
-        print_ = Fingerprint(body=f"{lease.url} {number}".encode(), stub=True, sketch=sketch)
-        play.settle(lease, Reading(document=document(text=lease.url), fingerprint=print_))
+def read_all(play: Play, *, useful: bool, at_once: bool = False) -> int:
+    """Fetch what may be fetched, one after the other or all at once; each page brings something new, or nothing."""
+    count, out = 0, []
+    while isinstance(lease := play.frontier.lease(play.now), Lease):
+        count += 1
+        out.append(lease)
+        if not at_once:
+            bring(play, out.pop(), useful=useful)
+    for lease in out:
+        bring(play, lease, useful=useful)
     play.commit()
     return count
+
+
+def bring(play: Play, lease: Lease, *, useful: bool) -> None:
+    print_ = Fingerprint(body=lease.url.encode(), stub=True, sketch=b"12345678" if useful else b"")
+    play.settle(lease, Reading(document=document(text=lease.url), fingerprint=print_))
 
 
 def run_dry(play: Play) -> None:
@@ -270,13 +279,21 @@ def run_dry(play: Play) -> None:
     assert play.adds_up()
 
 
+def test_a_pattern_that_proves_its_worth_as_it_goes_is_never_put_off() -> None:
+    play = Play(source(traps=Traps(path_budget=4, thin_budget=4)))
+    play.admit(*numbered(30))
+    play.commit()
+    assert read_all(play, useful=True) == 30
+    assert play.run.drained
+
+
 def test_a_budget_grows_each_time_the_source_runs_dry_while_its_pages_bring_something_new() -> None:
     play = Play(source(traps=Traps(path_budget=4, thin_budget=4)))
     play.admit(*numbered(30))
     play.commit()
     fetched = []
     while play.pages:
-        fetched.append(read_all(play, useful=True))
+        fetched.append(read_all(play, useful=True, at_once=True))
         run_dry(play)
     assert fetched == [4, 4, 8, 14]
     assert play.run.drained
@@ -298,11 +315,11 @@ def test_a_pattern_that_stops_bringing_anything_new_is_refused_after_it_was_exte
     play = Play(source(traps=Traps(path_budget=4, thin_budget=4)))
     play.admit(*numbered(30))
     play.commit()
-    read_all(play, useful=True)
+    read_all(play, useful=True, at_once=True)
     run_dry(play)
-    read_all(play, useful=False)
+    read_all(play, useful=False, at_once=True)
     run_dry(play)
-    assert read_all(play, useful=False) == 8
+    assert read_all(play, useful=False, at_once=True) == 8
     run_dry(play)
     assert not play.pages
     assert sum(end.state is State.SKIPPED for end in play.ends.values()) == 30 - 16

@@ -106,11 +106,9 @@ def test_a_pattern_of_which_half_was_new_gets_as_much_again() -> None:
 def test_a_pattern_is_extended_once_each_time_its_source_runs_dry() -> None:
     patterns = fresh()
     crawl(patterns, days(5), useful=lambda url: True)
-    rulings = []
-    for url in days(17)[5:]:
-        rulings.append(patterns.verdict(url, depth=1, dry=1).ruling)
-        patterns.admit(url)
+    rulings = [patterns.verdict(url, depth=1, dry=1).ruling for url in days(17)[5:]]
     assert rulings == [Ruling.EXTEND] * 5 + [Ruling.WAIT] * 7
+    assert all(patterns.admit(url) for url in days(10)[5:])
     assert patterns.verdict(days(17)[-1], depth=1, dry=2).ruling is Ruling.EXTEND
 
 

@@ -120,7 +120,8 @@ class Dispatcher:
 
     @property
     def _unfinished(self) -> bool:
-        return self._busy or bool(self._judge.put_off)
+        """A page may have been put off just now, at the door out: then its source has not ended."""
+        return self._busy or any(run.source.state is SourceState.RUNNING for run in self.frontier.runs())
 
     async def close(self, reason: EndReason) -> None:
         """Give back what is still out, and write down why sources that are not finished go no further for now."""

@@ -112,7 +112,7 @@ class Admission:
         elif not self._at_home(run, page.host) and len(self._homeless) < self._hosts.room:
             self._homeless.setdefault((run.id, page.host), []).append(page)
         else:
-            self._enqueue(now, run, page)
+            self._queues.add(now, run, page)
 
     def reopen(self, now: float, pages: Iterable[PendingPage]) -> None:
         for page in pages:
@@ -137,16 +137,7 @@ class Admission:
             if host not in run.patterns:
                 run.patterns[host] = Patterns(run.id, host, run.source.spec.traps, records)
             for page in self._homeless.pop((run.id, host), ()):
-                self._enqueue(now, run, page)
-
-    def _enqueue(self, now: float, run: SourceRun, page: PendingPage) -> None:
-        budgeted = page.kind is LeaseKind.PAGE and page.depth > 0 and page.previous is None
-        tallies = run.tallies(page.host) if budgeted else None
-        if tallies is not None and not tallies.admit(page.url):
-            run.deferred += 1
-            self._move(_moved(page, Deferral.BUDGET.rank))
-        else:
-            self._queues.add(now, run, page)
+                self._queues.add(now, run, page)
 
     # -- other roads to known pages
 

@@ -119,7 +119,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 class _Tally:
-    __slots__ = ("admitted", "allowed", "extended", "name", "thin", "useful", "useless")
+    __slots__ = ("admitted", "allowed", "extended", "name", "promised", "thin", "useful", "useless")
 
     def __init__(self, name: str, allowed: int, record: PatternRecord | None = None) -> None:
         self.name = name
@@ -130,10 +130,21 @@ class _Tally:
         self.thin = record.thin if record else 0
         self.extended: int | None = None
         """When the source had run dry so many times."""
+        self.promised = 0
+        """Pages that were told, since then, that there is room for them."""
 
     @property
     def full(self) -> bool:
         return self.admitted >= self.allowed
+
+    @property
+    def settled(self) -> int:
+        return self.useful + self.useless + self.thin
+
+    @property
+    def proven(self) -> bool:
+        """Worth more without a doubt: most of what may be fetched was, and most of that is good to read."""
+        return 4 * self.settled >= 3 * self.allowed and self.useful >= self.useless + self.thin
 
     def worthy(self, depth: int, thin_budget: int) -> bool:
         if self.useful + self.thin < max(self.useless, 1):
@@ -143,18 +154,21 @@ class _Tally:
     @property
     def text(self) -> str:
         what = f"the pattern {self.name}" if self.name else "the host"
-        settled = self.useful + self.useless + self.thin
-        return f"{what} brought new content with {self.useful} of {settled} pages (budget {self.allowed})"
+        return f"{what} brought new content with {self.useful} of {self.settled} pages (budget {self.allowed})"
 
     def count(self, worth: Worth) -> None:
         setattr(self, worth, getattr(self, worth) + 1)
 
     def ruling(self, dry: int, depth: int, thin_budget: int) -> Ruling:
-        if self.full and self.extended == dry:
+        if self.extended != dry:
+            if self.full and not self.worthy(depth, thin_budget):
+                return Ruling.REFUSE
+            self.allowed *= 2 if self.full else 1
+            self.extended, self.promised = dry, 0
+        if self.admitted + self.promised >= self.allowed:
             return Ruling.WAIT
-        if self.full and self.worthy(depth, thin_budget):
-            self.allowed, self.extended = 2 * self.allowed, dry
-        return Ruling.REFUSE if self.full else Ruling.EXTEND
+        self.promised += 1
+        return Ruling.EXTEND
 
 
 class Patterns:
@@ -184,8 +198,10 @@ class Patterns:
         return len(self._tallies)
 
     def admit(self, url: str) -> bool:
-        """Count a page in. False where there is no room for it; then nothing was counted."""
+        """Count a page in that is to be fetched. False where there is no room for it; then nothing was counted."""
         tally = self._tally(url)
+        if tally is not None and tally.full and tally.proven:
+            tally.allowed *= 2
         if self._host.full or (tally is not None and tally.full):
             return False
         for each in (self._host, tally):

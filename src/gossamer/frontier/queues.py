@@ -16,7 +16,7 @@ from gossamer.frontier.ledger import Ledger
 from gossamer.frontier.policy import Rules
 from gossamer.frontier.registry import Registry
 from gossamer.frontier.turns import RobotsQueue, SourceRun, Turns
-from gossamer.model import Fault, Found, LeaseKind, PendingPage, State, Why
+from gossamer.model import Deferral, Fault, Found, LeaseKind, Moved, PendingPage, State, Why
 from gossamer.url import path_of
 
 _CROWDED_HEAD = 8
@@ -260,11 +260,19 @@ class Queues:
                 continue
             self._in_memory -= 1
             run.unqueue(page)
-            self.guides_out += page.kind.guide
             self._note_hunger(lane)
             self._close_if_spent(lane)
-            return lane.host, run, page
+            if _within_budget(run, page):
+                self.guides_out += page.kind.guide
+                return lane.host, run, page
+            self._put_off(run, page)
+            self.schedule(now, lane.host)
         return None
+
+    def _put_off(self, run: SourceRun, page: PendingPage) -> None:
+        """Its pattern must first prove its worth."""
+        run.deferred += 1
+        self._ledger.batch.moved.append(Moved(page=page.id, depth=page.depth, rank=Deferral.BUDGET.rank))
 
     def _hold_up(self, now: float, run: SourceRun, lane: Lane) -> None:
         """Guides that wait for others count as silent: nobody's links need wait for them longer than for those."""
@@ -289,6 +297,13 @@ class Queues:
     def next_time(self, robots_too: bool) -> float:
         """When something may be ready. Only meaningful after nothing could be popped."""
         return min(self._turns.next_time(), self._robots.next_time() if robots_too else inf)
+
+
+def _within_budget(run: SourceRun, page: PendingPage) -> bool:
+    """Whether the pattern of a page that is to be fetched for the first time has room for it."""
+    counted = page.kind is LeaseKind.PAGE and page.depth > 0 and not page.attempts and page.previous is None
+    tallies = run.tallies(page.host) if counted else None
+    return tallies is None or tallies.admit(page.url)
 
 
 def _may_fold(run: SourceRun, page: PendingPage) -> bool:
