@@ -29,6 +29,8 @@ LADEN = {
     "falling beyond 4": Laden(base=0.05, knee=4, growth=2.0),
     "quick, flat beyond 2": Laden(base=0.01, knee=2, growth=1.0),
 }
+NEWS = 0.1
+"""Seconds from the end of an answer until it is taken note of: decisions are committed in groups."""
 TOLERATED = 1.5
 """Times the base response time that the best fixed setting may take."""
 
@@ -145,10 +147,10 @@ def crawl_metered(name: str, manner: Manner, pages: int, delay: float | Literal[
 
 
 def volleys_of(refused: Sequence[Request]) -> list[list[Request]]:
-    """Refusals that were under way together."""
+    """Refusals of requests that were sent before the crawler can have known of the first of them."""
     volleys: list[list[Request]] = []
     for request in refused:
-        if volleys and request.started <= max(other.ended for other in volleys[-1]):
+        if volleys and request.started <= volleys[-1][0].ended + NEWS:
             volleys[-1].append(request)
         else:
             volleys.append([request])

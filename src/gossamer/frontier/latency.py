@@ -12,7 +12,7 @@ from math import exp, log, sqrt
 
 RISE = log(1.15)
 """A mean that is certainly so many times the least has risen."""
-CERTAINTY = 2.0
+CERTAINTY = 2.25
 """Standard errors."""
 FEWEST, MOST = 4.0, 400.0
 FEWEST_AT_FIRST = 10
@@ -57,10 +57,14 @@ class Latency:
         return self._seen > self.enough and self._answers > FEWEST_AT_FIRST
 
     @property
+    def rise(self) -> float:
+        """Of the mean above the least, as far as anybody can tell."""
+        return 0.0 if self._mean is None or self._least is None else self._mean - self._least
+
+    @property
     def risen(self) -> bool:
-        if self._mean is None or self._least is None or self._seen < max(self._needed / 4, self._width, 3):
-            return False
-        return self._mean - self._doubt > self._least + RISE
+        """For certain."""
+        return self._seen >= max(self._needed / 4, self._width, 3) and self.rise - self._doubt > RISE
 
     @property
     def _doubt(self) -> float:

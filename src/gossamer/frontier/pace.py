@@ -4,8 +4,8 @@ One number says it all: the load, the requests that the host works on for us at 
 between two requests, `latency * (1 / load - 1)` seconds; from 1 on it has `int(load)` of them at once.
 
 - Until the first trouble the load grows by one request at a time, as soon as the last one is known to do no harm.
-- Trouble is a response time that has risen above the least, a 429 or 503, a reset, a timeout. It lowers the load by a
-  factor, once for all requests that were under way when it began.
+- Trouble is a response time that has risen above the least, a 429 or 503, a reset, a timeout. It lowers the load, once
+  for all requests that were under way when it began.
 - The ceiling is the load at which trouble began. Afterwards the load returns gradually to a plateau below it, stays
   there with a patience that doubles whenever the ceiling proves true, and only then creeps on.
 - A host that throttles counts requests, not load, and may have granted a burst first. What it served in the last
@@ -22,31 +22,26 @@ from math import inf
 
 import msgspec
 
-from gossamer.frontier.latency import Latency
+from gossamer.frontier.latency import RISE, Latency
 from gossamer.model import PaceRecord
 
 FIRST_LOAD = 1 / 3
-"""Where an adaptive host starts, resting twice its response time; response times alone make it no slower."""
+"""Where an adaptive host starts, resting twice its response time. Response times alone make it no slower."""
 ROUND = 0.05
 """One more request at once takes at least these seconds, however fast the answers are."""
-PLATEAU = 0.8
-"""Of the ceiling."""
-WINDOW, MEMORY = 60.0, 600.0
+PLATEAU = 0.8  # of the ceiling
+WINDOW, MEMORY = 60.0, 1200.0
 """Seconds after which what was served, and the least response time, are half and mostly forgotten."""
 MOST_PATIENCE = 3600.0
 
 
-class Caution(msgspec.Struct, frozen=True, kw_only=True):
+class Caution(msgspec.Struct, frozen=True):
     """What trouble of a kind teaches."""
 
-    factor: float
-    """By which the load falls."""
-    recovery: float
-    """Seconds until it is back on the plateau."""
-    patience: float
-    """Seconds until it looks beyond, the first time."""
-    creep: float
-    """Share by which it grows in a second then."""
+    factor: float  # by which the load falls
+    recovery: float  # seconds until it is back on the plateau
+    patience: float  # seconds until it looks beyond, the first time
+    creep: float  # share by which it grows in a second then
 
 
 LIGHT = Caution(factor=0.7, recovery=8.0, patience=60.0, creep=0.02)
@@ -65,17 +60,14 @@ class Pace:
         self._caution = GRAVE
         self._patience = GRAVE.patience
         self._patient_until = inf
-        self._calm = True
-        """Whether it has been well since the last trouble."""
+        self._calm = True  # it has been well since the last trouble
         self._suspicious = False
         self._troubled_at = -inf
-        self._fresh_from = -inf
-        """Requests that began later tell of the load as it is now."""
+        self._fresh_from = -inf  # requests that began later tell of the load as it is now
         self._latency = Latency(record.least_latency if record and adaptive else None)
         self._last_answer = -inf
         self._peak = max(self._load, 1.0)
         self._served, self._since = 0.0, inf
-        """Answers since when."""
         self._aim()
 
     @property
@@ -104,13 +96,23 @@ class Pace:
             return
         # What it takes with hardly any load is what it takes.
         self._latency.take(latency, self._peak, 1.0 if self._load <= FIRST_LOAD else elapsed / MEMORY)
-        if self.adaptive and self._latency.risen:
-            self._slowed(now)
+        if self.adaptive and self._load > FIRST_LOAD and self._has_slowed(now):
+            self._trouble(now, LIGHT, self._borne)
+            self._lower(now, max(LIGHT.factor * self._load, FIRST_LOAD))
             return
-        if self._latency.settled:
-            self._calm, self._suspicious = True, False
+        self._calm = self._calm or (self._latency.settled and not self._suspicious)
         if self._calm and not self._suspicious and self._peak >= PLATEAU * self.cap:
             self._grow(now, elapsed)
+
+    def _has_slowed(self, now: float) -> bool:
+        """Everybody stalls now and then: a rise must show twice, in requests that share nothing."""
+        if self._suspicious and self._latency.settled:
+            self._suspicious = False
+            return self._latency.rise > RISE
+        if self._latency.risen and not self._suspicious:
+            self._suspicious = True
+            self._measure_afresh(now)
+        return False
 
     def throttled(self, now: float, started: float) -> None:
         """The host asked for less."""
@@ -127,17 +129,6 @@ class Pace:
         if started > self._troubled_at:
             self._trouble(now, GRAVE, self._borne)
             self._lower(now, GRAVE.factor * self._load)
-
-    def _slowed(self, now: float) -> None:
-        if self._load <= FIRST_LOAD:
-            return
-        # Everybody stalls now and then: it must show twice.
-        self._suspicious = not self._suspicious
-        if self._suspicious:
-            self._measure_afresh(now)
-        else:
-            self._trouble(now, LIGHT, self._borne)
-            self._lower(now, max(LIGHT.factor * self._load, FIRST_LOAD))
 
     def _count(self, now: float, started: float) -> None:
         """How much was served since when; of more than a minute half is forgotten."""
@@ -204,8 +195,6 @@ class Pace:
 
 
 def _first_load(most: int, record: PaceRecord | None, *, adaptive: bool) -> float:
-    if record is None:
-        return FIRST_LOAD if adaptive else float(most)
     # Without a least response time nobody listened to it: that load was asked for, not found.
-    heard = record.least_latency is not None or not adaptive
-    return min(record.load if heard else min(record.load, FIRST_LOAD), most)
+    unheard = adaptive and (record is None or record.least_latency is None)
+    return min(record.load if record else inf, FIRST_LOAD if unheard else most)
