@@ -71,6 +71,7 @@ class ModelHost:
     not_before: float = 0.0
     ended: float = -inf
     failures: int = 0
+    failed_at: float = -inf
     answered: bool = False
     blocked_until: float = 0.0
     robots: RobotsVerdict | None = None
@@ -369,7 +370,9 @@ class Rehearsal:
             host.crawl_delay = 3.0 if host.robots is RobotsVerdict.RULES else 0.0
         wait = host.delay
         if failed:
-            host.failures += 1
+            if lease.deadline - RULES.lease_time >= host.failed_at:
+                host.failures += 1
+                host.failed_at = self.now
             wait = max(wait, 2.0**host.failures, outcome.retry_after or 0.0)
         elif outcome.error is None:
             host.failures = 0

@@ -215,8 +215,8 @@ def no_backoff(patch: pytest.MonkeyPatch) -> None:
 
 
 def deaf_to_retry_after(patch: pytest.MonkeyPatch) -> None:
-    def forget(now: float, host: Host, outcome: Outcome, rules: Rules) -> None:
-        back_off(now, host, Outcome(token=outcome.token, status=outcome.status, error=outcome.error), rules)
+    def forget(now: float, host: Host, outcome: Outcome, rules: Rules, started: float) -> None:
+        back_off(now, host, Outcome(token=outcome.token, status=outcome.status, error=outcome.error), rules, started)
 
     patch.setattr("gossamer.frontier.machine.back_off", forget)
 

@@ -38,15 +38,15 @@ def host(delay: float | None = 0.0) -> Host:
 
 
 def failed(now: float, each: Host, came: Outcome) -> bool:
-    take_note(now, each, came, judge(came), 0.5)
-    back_off(now, each, came, RULES)
+    take_note(now, each, came, judge(came), now)
+    back_off(now, each, came, RULES, now)
     return block_if_hopeless(now, each, RULES)
 
 
 def test_an_answer_ends_a_row_of_failures_and_tells_how_fast_the_host_is() -> None:
     each = host()
     failed(0.0, each, outcome(503))
-    take_note(10.0, each, outcome(404), Judgement.ANSWER, 0.5)
+    take_note(10.0, each, outcome(404), Judgement.ANSWER, 9.5)
     assert (each.failures, each.answered, each.latency) == (0, True, 0.5)
 
 
@@ -71,7 +71,7 @@ def test_a_host_is_left_alone_for_as_long_as_it_asks_or_as_it_must(
     retry_after: float | None, wait: float, why: str
 ) -> None:
     each = host()
-    back_off(100.0, each, outcome(503, retry_after=retry_after), RULES)
+    back_off(100.0, each, outcome(503, retry_after=retry_after), RULES, 99.5)
     assert (each.ready_at, each.wait, each.waiting_for) == (100.0 + wait, wait, why)
 
 
@@ -79,11 +79,11 @@ def test_every_further_failure_doubles_the_wait_and_a_shorter_one_never_replaces
     each = host()
     waits = []
     for _ in range(3):
-        back_off(0.0, each, outcome(500), RULES)
+        back_off(0.0, each, outcome(500), RULES, 0.0)
         waits.append(each.ready_at)
     assert waits == [2.0, 4.0, 8.0]
-    back_off(0.0, each, outcome(503, retry_after=600.0), RULES)
-    back_off(1.0, each, outcome(500), RULES)
+    back_off(0.0, each, outcome(503, retry_after=600.0), RULES, 0.0)
+    back_off(1.0, each, outcome(500), RULES, 0.5)
     assert each.ready_at == 600.0
 
 
@@ -97,11 +97,27 @@ def test_a_host_is_blocked_after_failures_in_a_row_sooner_if_it_never_answered()
     assert known.last_error == "status 500"
 
 
+def test_requests_that_were_under_way_together_and_fail_together_are_one_failure() -> None:
+    each = host()
+    for _ in range(16):
+        back_off(10.0, each, outcome(429), RULES, 9.0)
+    assert (each.failures, each.ready_at) == (1, 12.0)
+    back_off(20.0, each, outcome(429), RULES, 19.0)
+    assert each.failures == 2
+
+
+def test_full_speed_that_becomes_adaptive_begins_anew() -> None:
+    each = host(delay=0.0)
+    assert each.cap == 4
+    each.obey(Politeness(delay=None, per_host=4))
+    assert each.cap == 1
+
+
 def test_a_host_in_trouble_is_asked_for_less_at_a_time() -> None:
     each = host()
     before = each.cap
     each.in_flight = before
-    take_note(10.0, each, outcome(429), Judgement.THROTTLED, 0.5)
+    take_note(10.0, each, outcome(429), Judgement.THROTTLED, 9.5)
     assert each.cap < before or each.delay > 0
 
 

@@ -146,6 +146,7 @@ class Host:
         "answered",
         "blocked",
         "ended_at",
+        "failed_at",
         "failures",
         "in_flight",
         "key",
@@ -173,6 +174,8 @@ class Host:
         self.waiting_for: str | None = None
         self.in_flight = 0
         self.failures = 0
+        self.failed_at = -inf
+        """When the last failure was counted."""
         self.answered = False
         self.blocked = False
         self.last_error: str | None = None
@@ -216,9 +219,11 @@ class Host:
     def _adapt(self, *, adaptive: bool) -> None:
         if self.pace is None:
             self.pace = Pace(self._per_host or 1, self.max_delay, adaptive=adaptive, record=self.pace_record)
+        elif adaptive and not self.pace.adaptive:
+            # What was asked for says nothing about what the host bears.
+            self.pace = Pace(self._per_host or 1, self.max_delay, adaptive=True, record=self.pace.record)
         self.pace.most = self._per_host or 1
         self.pace.max_delay = self.max_delay
-        self.pace.adaptive = self.pace.adaptive or adaptive
 
     @property
     def delay(self) -> float:

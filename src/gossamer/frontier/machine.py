@@ -386,9 +386,10 @@ class Frontier:
             out.address.in_flight -= 1
         if outcome.address is not None and out.lease.request.proxy is None and out.also is None:
             self._hosts.locate(out.host, outcome.address)
-        take_note(now, out.host, outcome, judgement, now - (out.lease.deadline - self.rules.lease_time))
+        started = out.lease.deadline - self.rules.lease_time
+        take_note(now, out.host, outcome, judgement, started)
         if judgement in (Judgement.THROTTLED, Judgement.HOST_FAULT):
-            back_off(now, out.host, outcome, self.rules)
+            back_off(now, out.host, outcome, self.rules, started)
 
 
 def _validators(page: PendingPage | None) -> Validators:

@@ -7,14 +7,14 @@ from gossamer.frontier.policy import Judgement, Rules, backoff
 from gossamer.model import Outcome
 
 
-def take_note(now: float, host: Host, outcome: Outcome, judgement: Judgement, age: float) -> None:
-    """An outcome of a request that began `age` seconds ago."""
+def take_note(now: float, host: Host, outcome: Outcome, judgement: Judgement, started: float) -> None:
+    """An outcome of a request that began at `started`."""
     host.answered = host.answered or outcome.status is not None
     if judgement is Judgement.ANSWER:
         host.failures = 0
         host.observe(outcome.elapsed)
     if host.pace is not None:
-        _set_pace(now, host, outcome, judgement, now - age)
+        _set_pace(now, host, outcome, judgement, started)
     host.pause()
 
 
@@ -29,9 +29,14 @@ def _set_pace(now: float, host: Host, outcome: Outcome, judgement: Judgement, st
             host.pace.failed(now, started)
 
 
-def back_off(now: float, host: Host, outcome: Outcome, rules: Rules) -> None:
-    """Leave the whole host alone for as long as it asks, or longer with every failure."""
-    host.failures += 1
+def back_off(now: float, host: Host, outcome: Outcome, rules: Rules, started: float) -> None:
+    """Leave the whole host alone for as long as it asks, or longer with every failure.
+
+    Requests that were under way together fail together: that is one failure.
+    """
+    if started >= host.failed_at:
+        host.failures += 1
+        host.failed_at = now
     host.last_error = str(outcome.error or f"status {outcome.status}")
     wait = backoff(rules, host.failures)
     asked = min(outcome.retry_after or 0.0, rules.backoff_max)
