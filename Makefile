@@ -85,6 +85,14 @@ $(BENCH_READY): requirements/bench.txt
 bench-memory: $(READY) ## Measure memory: 100,000 URLs on one host, and 10,000 hosts with 10 each
 	$(BIN)/python -m benchmarks.memory
 
+.PHONY: bench-duplicates
+bench-duplicates: $(READY) ## How well near duplicates are found, and at what cost
+	$(BIN)/python -m benchmarks.duplicates
+
+.PHONY: bench-pace
+bench-pace: $(READY) ## Adaptive pace against every fixed one, on servers that mind (10 minutes)
+	$(BIN)/python -m benchmarks.pace
+
 PIP_COMPILE = CUSTOM_COMPILE_COMMAND='make lock' $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options --no-annotate
 

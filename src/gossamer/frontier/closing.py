@@ -19,6 +19,8 @@ from gossamer.frontier.turns import SourceRun
 from gossamer.model import MAX_RANK, Fingerprint, Found, Lease, Outcome, PendingPage, Revisited, Settled, State, Why
 from gossamer.url import host_of
 
+_COPIES = {Why.CANONICAL, Why.DUPLICATE, Why.NEAR_DUPLICATE, Why.SOFT_404}
+
 
 class Out(msgspec.Struct, frozen=True):
     """A lease that is out."""
@@ -155,7 +157,7 @@ class Closing:
 
 
 def _worth(settled: Settled, fingerprint: Fingerprint | None) -> Worth:
-    if settled.state in (State.SKIPPED, State.FAILED):
+    if settled.reason in _COPIES or settled.status in GONE:
         return Worth.USELESS
     return Worth.USEFUL if fingerprint is not None and fingerprint.sketch else Worth.THIN
 
