@@ -58,7 +58,9 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     depth: int
     attempts: int
     parents: list[str]
-    """Nearest first; the last one is a seed."""
+    """Nearest first; the last one is a seed, or what listed the page."""
+    begins_at: str
+    """What the last of them is: `seed`, or `listed here`."""
     found_at: float
     fetched_at: str | None
     robots: str | None
@@ -114,6 +116,7 @@ async def _explain(store: ReadableStore, source: Source, page: PageInfo, now: fl
     record = page.record
     hosts = await store.hosts([page.host])
     host, robots = hosts[0] if hosts else (None, None)
+    parents = [parent.record.url for parent in await store.ancestors(page.id)]
     return Explanation(
         source=source.id,
         url=record.url,
@@ -124,7 +127,8 @@ async def _explain(store: ReadableStore, source: Source, page: PageInfo, now: fl
         http_status=record.http_status,
         depth=record.depth,
         attempts=page.attempts,
-        parents=[parent.record.url for parent in await store.ancestors(page.id)],
+        parents=parents,
+        begins_at="seed" if not parents or parents[-1] in source.spec.seeds else "listed here",
         found_at=page.created_at,
         fetched_at=record.fetched_at,
         robots=_robots(source, robots, record.url),
@@ -236,6 +240,6 @@ def _rows(each: Explanation) -> Iterator[tuple[str, Text]]:
         yield "lastmod", Text(f"{moment(each.lastmod)}, by the sitemap")
     yield "depth", Text(str(each.depth) if each.parents else f"{each.depth}, a seed")
     for step, parent in enumerate(each.parents[:CHAIN_SHOWN]):
-        yield "from" if step == 0 else "", Text(parent + (" (seed)" if step == len(each.parents) - 1 else ""))
+        yield "from" if step == 0 else "", Text(parent + (f" ({each.begins_at})" if step == len(each.parents) - 1 else ""))
     if len(each.parents) > CHAIN_SHOWN:
-        yield "", Text(f"and {len(each.parents) - CHAIN_SHOWN:,} more, up to {each.parents[-1]} (seed)", FAINT)
+        yield "", Text(f"and {len(each.parents) - CHAIN_SHOWN:,} more, up to {each.parents[-1]} ({each.begins_at})", FAINT)
