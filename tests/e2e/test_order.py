@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gossamer import PageFacts, crawl
 from gossamer.config.options import Options
 from gossamer.testing.web import Page, Request, Robots, Web, WebServer, fetch_counts
 from tests.e2e.crawling import Result, crawled, one_host, page, paths
@@ -96,3 +97,21 @@ async def test_best_first_keeps_to_the_limit_of_pages_with_the_best_of_them() ->
     assert len(limited) == 20
     assert "/popular" in limited
     assert result.summary.reason == "max-pages"
+
+
+async def test_a_function_of_the_users_own_decides_what_comes_first() -> None:
+    names = [f"/x{number:02}" for number in range(20)]
+
+    def score(facts: PageFacts) -> float:
+        if facts.url.endswith("/x07"):
+            raise ValueError("it must not matter")
+        return int(facts.url[-2:]) / 100 if facts.url[-1].isdigit() else 1.0
+
+    with WebServer(one_host(page("/", *names), *map(page, names))) as server:
+        wanted: Options = {**ONE_BY_ONE, "delay": 0, "seed_from": ["links"]}
+        run = crawl(server.url(), score=score, **wanted)
+        found = [record.url async for record in run]
+        order = paths(server.requests())
+    assert len(found) == len(names) + 1
+    scored = [name for name in order[1:] if name != "/x07"]
+    assert scored == sorted(scored, reverse=True)
