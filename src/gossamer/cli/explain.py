@@ -239,7 +239,8 @@ def _rows(each: Explanation) -> Iterator[tuple[str, Text]]:
     if each.lastmod is not None:
         yield "lastmod", Text(f"{moment(each.lastmod)}, by the sitemap")
     yield "depth", Text(str(each.depth) if each.parents else f"{each.depth}, a seed")
+    begin = f" ({each.begins_at})"
     for step, parent in enumerate(each.parents[:CHAIN_SHOWN]):
-        yield "from" if step == 0 else "", Text(parent + (f" ({each.begins_at})" if step == len(each.parents) - 1 else ""))
+        yield "from" if step == 0 else "", Text(parent + (begin if step == len(each.parents) - 1 else ""))
     if len(each.parents) > CHAIN_SHOWN:
-        yield "", Text(f"and {len(each.parents) - CHAIN_SHOWN:,} more, up to {each.parents[-1]} ({each.begins_at})", FAINT)
+        yield "", Text(f"and {len(each.parents) - CHAIN_SHOWN:,} more, up to {each.parents[-1]}{begin}", FAINT)
