@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from gossamer.testing.loaded import LoadedServer, Metered
 from gossamer.testing.web import (
     QUICK,
     Behaviour,
@@ -135,6 +137,20 @@ async def test_an_adaptive_pace_begins_with_a_rest_and_grows_while_the_host_bear
     # Each answer makes it a little bolder, the first one too.
     assert_polite(log[:2], server.web.origins[0], delay=0.075)
     assert 1 < peak_concurrency(log, server.web.origins[0]) <= 3
+
+
+@pytest.mark.parametrize("delay", ["auto", 0])
+async def test_a_host_that_refuses_above_a_rate_is_not_driven_into_a_second_storm(delay: float | str) -> None:
+    with LoadedServer(Metered(rate=40, burst=10, base=0.005, retry_after=1), pages=150) as server:
+        result = await crawled(server.url, delay=delay, scope="host")  # type: ignore[arg-type]
+        log = server.requests()
+    assert result.summary.completed == 150
+    refused = [request.started for request in log if request.status == 429]
+    assert refused, "the limit was never met"
+    # The first volley was under way when the first refusal came.
+    later = [moment for moment in refused if moment > refused[0] + 1.0]
+    assert len(later) <= 3
+    assert all(second - first > 1.0 for first, second in pairwise(later))
 
 
 async def test_a_whole_host_waits_for_retry_after_also_across_a_restart(tmp_path: Path) -> None:
